@@ -11,13 +11,6 @@
 
 namespace train {
 
-namespace {
-
-// How long to wait at most, without any event, before the state of a followed task is read again.
-constexpr std::chrono::milliseconds longest_silence{2'000};
-
-}  // namespace
-
 std::uint64_t screen_lines() {
   constexpr int usual = 24;
   winsize size{};
@@ -39,7 +32,7 @@ Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, T
     auto printed = logs.print_new(pass_on);
     if (printed && *printed && is_complete) printed = logs.print_end(pass_on, has_ended);
     if (!printed || !*printed || is_complete) return printed;  // nobody reads on: no failure
-    if (watch.wait(longest_silence, {STDOUT_FILENO, false})) return false;
+    if (watch.wait(TaskWatch::longest_silence, {STDOUT_FILENO, false})) return false;
     // The record is final when the launcher has let go of its lock, and not before; it changes as
     // well when another attempt has begun.
     if (::access(next_file.c_str(), F_OK) != 0 && probe_launcher(lock_file) == LauncherSign::alive)

@@ -8,13 +8,6 @@
 
 namespace train {
 
-namespace {
-
-// How long to wait at most, without any event, before the launcher is looked at again.
-constexpr std::chrono::milliseconds longest_wait_silence{2'000};
-
-}  // namespace
-
 ExitCode task_wait_command(const TaskWaitFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
@@ -24,7 +17,7 @@ ExitCode task_wait_command(const TaskWaitFlags& flags) {
   TaskWatch watch(lock_file, "");
   while (!is_final(task->state)) {
     if (task->is_unattended) return tell_unattended(*task);
-    (void)watch.wait(longest_wait_silence, {});
+    (void)watch.wait(TaskWatch::longest_silence, {});
     // The record is final when the launcher has let go of its lock, and not before.
     if (probe_launcher(lock_file) == LauncherSign::alive) continue;
     task = (*store)->find(task->id);

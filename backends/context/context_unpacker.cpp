@@ -15,13 +15,13 @@
 
 #include "backends/context/sha256_digest.hpp"
 #include "backends/posix/files.hpp"
+#include "launcher/context/archive.hpp"
 
 namespace train {
 
 namespace {
 
 constexpr std::uint64_t hole_size = 4'096;
-constexpr int gzip_only = 15 + 16;
 
 // The end of a run of blocks that are all zeros, or all not. Blocks begin at multiples of their
 // size in the file; of the first and the last one, only a part may be in `bytes`.
@@ -124,7 +124,7 @@ namespace {
 class PackedReader {
  public:
   PackedReader(const Context& context, ArchiveSink& sink) : context_(context), reader_(sink) {
-    if (inflateInit2(&stream_, gzip_only) != Z_OK) throw std::bad_alloc();
+    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw std::bad_alloc();
   }
   ~PackedReader() { inflateEnd(&stream_); }
   PackedReader(const PackedReader&) = delete;

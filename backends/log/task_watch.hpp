@@ -20,6 +20,9 @@ class TaskWatch {
     bool to_read = true;  ///< else only whether it has nobody at its other end
   };
 
+  /// How long whoever follows a task waits at most, without any event, before it looks again.
+  static constexpr std::chrono::milliseconds longest_silence{2'000};
+
   /// `log_directory` may be empty: nothing of the logs is waited for.
   TaskWatch(const std::string& lock_file, const std::string& log_directory);
 

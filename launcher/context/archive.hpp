@@ -30,6 +30,9 @@ std::uint64_t archived_size(const ContextEntry& entry);
 
 constexpr std::size_t archive_block = 512;
 
+/// On its way it is compressed: zlib's largest window, and gzip's header around it.
+constexpr int gzip_window = 15 + 16;
+
 /// Receives what an archive holds. An error from it ends the reading and is passed on.
 class ArchiveSink {
  public:
