@@ -9,8 +9,10 @@
 
 #include "tests/catch.hpp"
 #include "tests/cli/some_task.hpp"
+#include "tests/contains.hpp"
 
 using namespace train;
+using train::testing::contains;
 using What = RecordedEvent::What;
 
 namespace {
@@ -32,10 +34,6 @@ std::vector<RankRecord> many_ranks(int count) {
 
 std::string text_of(const TaskRecord& task, const std::vector<RecordedEvent>& events = {}) {
   return task_to_text(task, events, 99'000);
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 auto lines_in(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
@@ -106,24 +104,24 @@ TEST_CASE("a failed task says first how it is, why, and what to do, then when wh
 
 TEST_CASE("a task that runs, or went well, needs nothing next") {
   TaskRecord task = some_task();
-  CHECK(!has(text_of(task), "next "));
+  CHECK(!contains(text_of(task), "next "));
   task.state = TaskState::succeeded;
-  CHECK(!has(text_of(task), "next "));
+  CHECK(!contains(text_of(task), "next "));
   task.state = TaskState::killed;
-  CHECK(has(text_of(task), "\nnext       train task rerun abcd2345\n"));
+  CHECK(contains(text_of(task), "\nnext       train task rerun abcd2345\n"));
 }
 
 TEST_CASE("a task that nobody attends is shown so, with what to do about it") {
   TaskRecord task = some_task();
   task.is_unattended = true;
   task.launcher_pid = 4711;
-  CHECK(has(text_of(task),
-            "its launcher (process 4711) has died, and its ranks may go on: train task attach "
-            "abcd2345\n"));
+  CHECK(contains(text_of(task),
+                 "its launcher (process 4711) has died, and its ranks may go on: train task attach "
+                 "abcd2345\n"));
   task.state = TaskState::stopping;
-  CHECK(has(text_of(task),
-            "its launcher (process 4711) has died while it stopped it: train task kill "
-            "abcd2345\n"));
+  CHECK(contains(text_of(task),
+                 "its launcher (process 4711) has died while it stopped it: train task kill "
+                 "abcd2345\n"));
 }
 
 TEST_CASE("a lost task lasted as long as it is known to have lived, or longer, and why is said") {
@@ -131,10 +129,10 @@ TEST_CASE("a lost task lasted as long as it is known to have lived, or longer, a
   task.state = TaskState::lost;
   task.ended = 13'300;
   task.cause = "the launcher ended without a word";
-  CHECK(has(text_of(task), "elapsed    >=12.3s\n"));
-  CHECK(has(text_of(task), "cause      the launcher ended"));
+  CHECK(contains(text_of(task), "elapsed    >=12.3s\n"));
+  CHECK(contains(text_of(task), "cause      the launcher ended"));
   task.error_class = "interrupted";
-  CHECK(has(text_of(task), "cause      interrupted: the launcher"));
+  CHECK(contains(text_of(task), "cause      interrupted: the launcher"));
 }
 
 TEST_CASE("what is said of a task cannot steer a terminal") {
@@ -142,7 +140,7 @@ TEST_CASE("what is said of a task cannot steer a terminal") {
   task.name = task.cause = task.working_directory = "\x1b[2J";
   task.attempts = {{0, 1, 2, "\x1b", "\x1b", {"\x1b"}}};
   task.ranks = {rank_of(0, "\x1b", "0")};
-  CHECK(!has(text_of(task, {{.words = "\x1b"}}), "\x1b"));
+  CHECK(!contains(text_of(task, {{.words = "\x1b"}}), "\x1b"));
 }
 
 TEST_CASE("each rank is shown with what it uses, as far as that is known") {
@@ -183,18 +181,19 @@ TEST_CASE("thousands of ranks, attempts and events take a screen or so, failures
   }
   const std::string text = text_of(task, events);
   CHECK(lines_in(text) <= 60);
-  CHECK(has(text, "\n... 995 attempts are not shown here; --json has all\n"));
-  CHECK(has(text, "\n996 "));
-  CHECK(has(text, "\n... 988 events are not shown here; --json has all\n"));
-  CHECK(has(text, "  999\n"));
-  CHECK(has(text, " --rank 3000 "));
+  CHECK(contains(text, "\n... 995 attempts are not shown here; --json has all\n"));
+  CHECK(contains(text, "\n996 "));
+  CHECK(contains(text, "\n... 988 events are not shown here; --json has all\n"));
+  CHECK(contains(text, "  999\n"));
+  CHECK(contains(text, " --rank 3000 "));
   CAPTURE(text);
-  CHECK(has(text,
-            "ENDED\n"
-            "     3000  node0375         0        1.0s       -     -  SIGKILL\n"
-            "   0-2999  node[0000-0374]  ...    <=8.0s       -     -  SIGTERM (stopped by train)\n"
-            "3001-4095  node[0375-0511]  ...    <=8.0s       -     -  SIGTERM (stopped by "
-            "train)\n"));
+  CHECK(contains(
+      text,
+      "ENDED\n"
+      "     3000  node0375         0        1.0s       -     -  SIGKILL\n"
+      "   0-2999  node[0000-0374]  ...    <=8.0s       -     -  SIGTERM (stopped by train)\n"
+      "3001-4095  node[0375-0511]  ...    <=8.0s       -     -  SIGTERM (stopped by "
+      "train)\n"));
 }
 
 TEST_CASE("ranks that ended in too many ways to be shown are counted") {
@@ -203,6 +202,6 @@ TEST_CASE("ranks that ended in too many ways to be shown are counted") {
   for (RankRecord& rank : task.ranks) rank.exit_code = rank.rank % 2;
   const std::string text = text_of(task);
   CHECK(lines_in(text) <= 60);
-  CHECK(has(text, "... and "));
-  CHECK(has(text, " more ranks: --json has all\n"));
+  CHECK(contains(text, "... and "));
+  CHECK(contains(text, " more ranks: --json has all\n"));
 }

@@ -8,6 +8,7 @@
 #include "backends/event_loop/loop.hpp"
 #include "launcher/ports/transport.hpp"
 #include "tests/catch.hpp"
+#include "tests/contains.hpp"
 #include "tests/support/loop_until.hpp"
 
 namespace train::testing {
@@ -72,11 +73,6 @@ inline void expect_echo(LinkProbe& probe, const std::string& noise) {
   CHECK((probe.bytes == expected));
   CHECK(probe.link->unsent_bytes() == 0);
   CHECK_FALSE(probe.closed);
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  UNSCOPED_INFO(text);
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace train::testing

@@ -5,18 +5,16 @@
 #include <set>
 
 #include "tests/backends/store/store_fixture.hpp"
+#include "tests/contains.hpp"
 
 using namespace train;
+using train::testing::contains;
 
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::size_t page_size = 4096;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::vector<std::string> ids_of(const TaskList& list) {
   std::vector<std::string> ids;
@@ -96,15 +94,15 @@ TEST_CASE("a row that no train can have written is named, and the others are rea
     CHECK(ids_of(list) == std::vector<std::string>{"aaaaaaaa", "cccccccc"});
     REQUIRE(list.damaged.size() == 1);
     CHECK(list.damaged.front().id == "bbbbbbbb");
-    CHECK(has(list.damaged.front().why, row.words));
-    CHECK(has(list.damaged.front().next_step, "train task rm --force bbbbbbbb"));
+    CHECK(contains(list.damaged.front().why, row.words));
+    CHECK(contains(list.damaged.front().next_step, "train task rm --force bbbbbbbb"));
   }
   CHECK(store->find("cccccccc").has_value());
   const auto task = store->find("bbbb");
   REQUIRE_FALSE(task.has_value());
   CHECK(task.error().error_class == ErrorClass::no_input);
-  CHECK(has(render(task.error()), row.words));
-  CHECK(has(render(task.error()), "train task rm --force bbbbbbbb"));
+  CHECK(contains(render(task.error()), row.words));
+  CHECK(contains(render(task.error()), "train task rm --force bbbbbbbb"));
 }
 
 TEST_CASE("an id that could be a path is damage, wherever it leads") {
@@ -116,8 +114,8 @@ TEST_CASE("an id that could be a path is damage, wherever it leads") {
   const auto list = store->list(true).value();
   CHECK(ids_of(list) == std::vector<std::string>{"aaaaaaaa"});
   REQUIRE(list.damaged.size() == 1);
-  CHECK(has(list.damaged.front().why, "a task has the id '../bbbb'"));
-  CHECK(has(list.damaged.front().next_step, "mkdir damaged"));
+  CHECK(contains(list.damaged.front().why, "a task has the id '../bbbb'"));
+  CHECK(contains(list.damaged.front().next_step, "mkdir damaged"));
   CHECK_FALSE(store->remove_damaged("../bbbb").has_value());
 }
 
@@ -157,8 +155,8 @@ TEST_CASE("a registry of which nothing but its first page is left says so") {
   REQUIRE(list.has_value());
   CHECK(list->tasks.empty());
   REQUIRE(list->damaged.size() == 1);
-  CHECK(has(list->damaged.front().why, "parts of its file cannot be read"));
-  CHECK(has(list->damaged.front().next_step, "mv " + registry.file() + "* damaged/"));
+  CHECK(contains(list->damaged.front().why, "parts of its file cannot be read"));
+  CHECK(contains(list->damaged.front().next_step, "mv " + registry.file() + "* damaged/"));
 }
 
 TEST_CASE("a task whose record is damaged is removed by who insists, and no other") {
@@ -196,6 +194,6 @@ TEST_CASE("a task whose record is damaged is not removed while its launcher live
   const auto removed = store->remove_damaged("aaaaaaaa");
   REQUIRE_FALSE(removed.has_value());
   CHECK(removed.error().error_class == ErrorClass::busy);
-  CHECK(has(render(removed.error()), "launcher.lock"));
+  CHECK(contains(render(removed.error()), "launcher.lock"));
   CHECK(fs::exists(store->lock_file("aaaaaaaa")));
 }

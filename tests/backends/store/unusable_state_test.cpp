@@ -10,9 +10,11 @@
 
 #include "backends/store/registry.hpp"
 #include "tests/backends/store/store_fixture.hpp"
+#include "tests/contains.hpp"
 #include "tests/skip.hpp"
 
 using namespace train;
+using train::testing::contains;
 
 namespace {
 
@@ -28,12 +30,8 @@ Diagnostic refusal(const std::string& root) {
   return store.error().diagnostics.at(0);
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 bool says(const Error& error, ErrorClass error_class, const std::string& words) {
-  const bool well = error.error_class == error_class && has(render(error), words);
+  const bool well = error.error_class == error_class && contains(render(error), words);
   if (!well) fprintf(stderr, "expected '%s' in: %s\n", words.c_str(), render(error).c_str());
   return well;
 }
@@ -45,8 +43,8 @@ TEST_CASE("a state directory that is a symbolic link is refused") {
   fs::create_directory(directory.path() + "/real");
   fs::create_directory_symlink(directory.path() + "/real", directory.path() + "/train");
   const Diagnostic diagnostic = refusal(directory.path() + "/train");
-  CHECK(has(diagnostic.message, "it is a symbolic link"));
-  CHECK(has(diagnostic.hint, "XDG_STATE_HOME"));
+  CHECK(contains(diagnostic.message, "it is a symbolic link"));
+  CHECK(contains(diagnostic.hint, "XDG_STATE_HOME"));
   CHECK(fs::is_empty(directory.path() + "/real"));
 }
 
@@ -61,10 +59,10 @@ TEST_CASE("a symbolic link above the state directory is the user's own business"
 TEST_CASE("a state directory that is no directory, or no absolute path, is refused") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() + "/train") << "a file";
-  CHECK(has(refusal(directory.path() + "/train").message, "it is not a directory"));
-  CHECK(has(refusal(directory.path() + "/train/below").message, "not a directory"));
-  CHECK(has(refusal("relative/train").message, "not an absolute path"));
-  CHECK(has(refusal("").message, "not an absolute path"));
+  CHECK(contains(refusal(directory.path() + "/train").message, "it is not a directory"));
+  CHECK(contains(refusal(directory.path() + "/train/below").message, "not a directory"));
+  CHECK(contains(refusal("relative/train").message, "not an absolute path"));
+  CHECK(contains(refusal("").message, "not an absolute path"));
 }
 
 TEST_CASE("a state directory that others could enter is closed to them") {
@@ -80,7 +78,7 @@ TEST_CASE("a state directory of another user is refused") {
   if (geteuid() != 0) SKIP_CASE("only root can make a directory of another user");
   const TemporaryDirectory directory;
   REQUIRE(chown(directory.path().c_str(), nobody, nobody) == 0);
-  CHECK(has(refusal(directory.path()).message, "it belongs to user 65534, not to you"));
+  CHECK(contains(refusal(directory.path()).message, "it belongs to user 65534, not to you"));
 }
 
 TEST_CASE("a state directory that cannot be written is refused with the system's reason") {
@@ -125,8 +123,8 @@ TEST_CASE("a registry that is no database is an error that says how to go on") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() + "/tasks.db") << std::string(8192, 'x');
   const Diagnostic diagnostic = refusal(directory.path());
-  CHECK(has(diagnostic.message, "is damaged"));
-  CHECK(has(diagnostic.hint, "mv " + directory.path() + "/tasks.db*"));
+  CHECK(contains(diagnostic.message, "is damaged"));
+  CHECK(contains(diagnostic.hint, "mv " + directory.path() + "/tasks.db*"));
 }
 
 TEST_CASE("a registry that other machines may use as well has no write-ahead log") {
@@ -158,7 +156,8 @@ TEST_CASE("a registry that is of no use to this train any more is refused and le
           GENERATE("DROP TABLE compatibility; PRAGMA user_version = 12",
                    "UPDATE compatibility SET oldest = 12; PRAGMA user_version = 12"));
   const Diagnostic diagnostic = refusal(directory.path());
-  CHECK(has(diagnostic.message, "was written by a newer train (schema 12; this train knows 11)"));
+  CHECK(contains(diagnostic.message,
+                 "was written by a newer train (schema 12; this train knows 11)"));
 }
 
 // As when a newer train has listed the tasks, and the one that launched them goes on.
@@ -204,10 +203,10 @@ TEST_CASE("a registry that is a symbolic link or a directory is refused") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() + "/elsewhere") << "";
   fs::create_symlink(directory.path() + "/elsewhere", directory.path() + "/tasks.db");
-  CHECK(has(refusal(directory.path()).message, "is not a regular file"));
+  CHECK(contains(refusal(directory.path()).message, "is not a regular file"));
   fs::remove(directory.path() + "/tasks.db");
   fs::create_directory(directory.path() + "/tasks.db");
-  CHECK(has(refusal(directory.path()).message, "is not a regular file"));
+  CHECK(contains(refusal(directory.path()).message, "is not a regular file"));
 }
 
 TEST_CASE("a full disk is an error that says so, and leaves no half of a task") {

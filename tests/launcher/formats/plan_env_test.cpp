@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/formats/formats.hpp"
 
+#include "tests/contains.hpp"
 #include "tests/launcher/picture/scene.hpp"
 
 using namespace train;
+using train::testing::contains;
 
 namespace {
 
@@ -17,22 +19,18 @@ std::string blocks_of(std::vector<EnvironmentVariable> variables, std::optional<
   return plan_to_env(*plan, rank);
 }
 
-bool file_has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("every rank has a block, and one rank can be chosen") {
   const std::string all = blocks_of({});
   CHECK(all.find("# rank 0 on n1\n") == 0);
-  CHECK(file_has(all, "\n\n# rank 1 on n1\n"));
+  CHECK(contains(all, "\n\n# rank 1 on n1\n"));
   CHECK(blocks_of({}, 0) + "\n" + blocks_of({}, 1) == all);
-  CHECK(file_has(blocks_of({}, 1), "export RANK='1'\n"));
+  CHECK(contains(blocks_of({}, 1), "export RANK='1'\n"));
 }
 
 TEST_CASE("values keep their quotes and lines") {
-  CHECK(file_has(blocks_of({{"V", "it's\n$HOME `x` \\", {}}}),
+  CHECK(contains(blocks_of({{"V", "it's\n$HOME `x` \\", {}}}),
                  "export V='it'\\''s\n$HOME `x` \\'\n"));
 }
 
@@ -42,9 +40,9 @@ TEST_CASE("what a shell cannot set is a comment of one line") {
                                       {"9LIVES", "1", {}},
                                       {"with-dash", "1", {}}},
                                      0);
-  CHECK(file_has(text, "\n# UID is set, which a shell cannot do\n"));
-  CHECK(file_has(text, "\n# 9LIVES is set, which a shell cannot do\n"));
-  CHECK(file_has(text, "\n# with-dash is set, which a shell cannot do\n"));
-  CHECK(file_has(text, "\n# a\\x0atouch /tmp/x; b is set, which a shell cannot do\n"));
-  CHECK_FALSE(file_has(text, "\ntouch"));
+  CHECK(contains(text, "\n# UID is set, which a shell cannot do\n"));
+  CHECK(contains(text, "\n# 9LIVES is set, which a shell cannot do\n"));
+  CHECK(contains(text, "\n# with-dash is set, which a shell cannot do\n"));
+  CHECK(contains(text, "\n# a\\x0atouch /tmp/x; b is set, which a shell cannot do\n"));
+  CHECK_FALSE(contains(text, "\ntouch"));
 }

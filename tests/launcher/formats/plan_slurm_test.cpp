@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/formats/formats.hpp"
 
+#include "tests/contains.hpp"
 #include "tests/launcher/picture/scene.hpp"
 
 using namespace train;
+using train::testing::contains;
 
 namespace {
 
@@ -11,10 +13,6 @@ std::string script_of(const ExperimentConfig& experiment, const HostInventory& h
   const auto plan = make_plan(experiment, hosts);
   REQUIRE(plan);
   return plan_to_slurm(*plan);
-}
-
-bool script_has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 ExperimentConfig packed(ExperimentConfig experiment) {
@@ -56,24 +54,24 @@ TEST_CASE("hosts that are alike and in order are a plain job") {
 
 TEST_CASE("slots that only a launch knows to be GPUs are told, and no GPUs are asked for") {
   const std::string script = script_of(slot_experiment(4), inventory_of({place_host("n1", 4)}));
-  CHECK_FALSE(script_has(script, "\n#SBATCH --gpus"));
-  CHECK(script_has(script,
-                   "# No GPUs are asked for: whether slots are GPUs is known only when train"));
-  CHECK(script_has(script, "or add #SBATCH --gpus-per-node=4\n"));
+  CHECK_FALSE(contains(script, "\n#SBATCH --gpus"));
+  CHECK(
+      contains(script, "# No GPUs are asked for: whether slots are GPUs is known only when train"));
+  CHECK(contains(script, "or add #SBATCH --gpus-per-node=4\n"));
   const std::string of_gpus = script_of(gpu_experiment(4, 1), inventory_of({place_host("n1", 4)}));
-  CHECK(script_has(of_gpus, "\n#SBATCH --gpus-per-node=4\n"));
-  CHECK_FALSE(script_has(of_gpus, "# No GPUs"));
-  CHECK_FALSE(script_has(script_of(slot_experiment(4), gpu_inventory({4})), "# No GPUs"));
+  CHECK(contains(of_gpus, "\n#SBATCH --gpus-per-node=4\n"));
+  CHECK_FALSE(contains(of_gpus, "# No GPUs"));
+  CHECK_FALSE(contains(script_of(slot_experiment(4), gpu_inventory({4})), "# No GPUs"));
 }
 
 TEST_CASE("ranks that see only their own GPUs get them from Slurm") {
-  CHECK(script_has(script_of(gpu_experiment(4, 2), gpu_inventory({8})),
-                   "#SBATCH --gpus-per-task=2\n"));
+  CHECK(
+      contains(script_of(gpu_experiment(4, 2), gpu_inventory({8})), "#SBATCH --gpus-per-task=2\n"));
   ExperimentConfig experiment = slot_experiment(8);
   experiment.visible_devices = VisibleDevices::per_rank;
-  CHECK(script_has(script_of(experiment, gpu_inventory({8})), "#SBATCH --gpus-per-task=1\n"));
-  CHECK(script_has(script_of(gpu_experiment(4, 0.5), gpu_inventory({8})),
-                   "#SBATCH --gpus-per-node=2\n"));
+  CHECK(contains(script_of(experiment, gpu_inventory({8})), "#SBATCH --gpus-per-task=1\n"));
+  CHECK(contains(script_of(gpu_experiment(4, 0.5), gpu_inventory({8})),
+                 "#SBATCH --gpus-per-node=2\n"));
 }
 
 TEST_CASE("one process per host is one task, with all GPUs") {
@@ -81,32 +79,32 @@ TEST_CASE("one process per host is one task, with all GPUs") {
   experiment.processes = Processes::per_host;
   experiment.needs.cpus = amount(2);
   const std::string script = script_of(experiment, gpu_inventory({8, 8}));
-  CHECK(script_has(script,
-                   "--ntasks=2\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\n"
-                   "#SBATCH --cpus-per-task=16\n"));
+  CHECK(contains(script,
+                 "--ntasks=2\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\n"
+                 "#SBATCH --cpus-per-task=16\n"));
 }
 
 TEST_CASE("hosts in an order that is not Slurm's need a hostfile") {
   const std::string script =
       script_of(slot_experiment(4), inventory_of({gpu_host("n10", 2), gpu_host("n9", 2)}));
-  CHECK(script_has(script, "<<'hosts'\nn10\nn10\nn9\nn9\nhosts\n"));
-  CHECK(script_has(script, "srun --ntasks=4 --kill-on-bad-exit=1 --distribution=arbitrary "));
-  CHECK_FALSE(script_has(script, "#SBATCH --ntasks="));  // srun makes the layout
+  CHECK(contains(script, "<<'hosts'\nn10\nn10\nn9\nn9\nhosts\n"));
+  CHECK(contains(script, "srun --ntasks=4 --kill-on-bad-exit=1 --distribution=arbitrary "));
+  CHECK_FALSE(contains(script, "#SBATCH --ntasks="));  // srun makes the layout
 }
 
 TEST_CASE("other numbers of ranks need a hostfile where every host has room for the most") {
   const std::string script = script_of(packed(slot_experiment(6)), gpu_inventory({4, 4}));
-  CHECK(script_has(script, "#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\n"));
-  CHECK(script_has(script, "<<'hosts'\nn1\nn1\nn1\nn1\nn2\nn2\nhosts\n"));
-  CHECK(script_has(script_of(packed(gpu_experiment(3, 2)), gpu_inventory({4, 4})),
-                   "--distribution=arbitrary --gpus-per-task=2 "));
+  CHECK(contains(script, "#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\n"));
+  CHECK(contains(script, "<<'hosts'\nn1\nn1\nn1\nn1\nn2\nn2\nhosts\n"));
+  CHECK(contains(script_of(packed(gpu_experiment(3, 2)), gpu_inventory({4, 4})),
+                 "--distribution=arbitrary --gpus-per-task=2 "));
 }
 
 TEST_CASE("hosts of other sizes are components of a heterogeneous job") {
   const std::string script = script_of(packed(slot_experiment(22)), gpu_inventory({8, 8, 4, 2}));
-  CHECK(script_has(script, "#SBATCH --nodelist=n[1-2]\n#SBATCH --ntasks=16\n"));
-  CHECK(script_has(script, "#SBATCH hetjob\n#SBATCH --nodes=1\n#SBATCH --nodelist=n3\n"));
-  CHECK(script_has(script, "srun --het-group=0-2 --kill-on-bad-exit=1 "));
+  CHECK(contains(script, "#SBATCH --nodelist=n[1-2]\n#SBATCH --ntasks=16\n"));
+  CHECK(contains(script, "#SBATCH hetjob\n#SBATCH --nodes=1\n#SBATCH --nodelist=n3\n"));
+  CHECK(contains(script, "srun --het-group=0-2 --kill-on-bad-exit=1 "));
 }
 
 TEST_CASE("batch sizes that differ are not exported") {
@@ -114,8 +112,8 @@ TEST_CASE("batch sizes that differ are not exported") {
   experiment.global_batch_size = 5;
   experiment.batch_remainder = BatchRemainder::spread;
   const std::string script = script_of(experiment, gpu_inventory({2}));
-  CHECK(script_has(script, "export TRAIN_GLOBAL_BATCH_SIZE=5\n"));
-  CHECK_FALSE(script_has(script, "TRAIN_BATCH_SIZE=2"));
+  CHECK(contains(script, "export TRAIN_GLOBAL_BATCH_SIZE=5\n"));
+  CHECK_FALSE(contains(script, "TRAIN_BATCH_SIZE=2"));
 }
 
 TEST_CASE("Slurm's sets have no steps") {

@@ -6,9 +6,11 @@
 
 #include "config_schema/text/text.hpp"
 #include "launcher/picture/columns.hpp"
+#include "tests/contains.hpp"
 #include "tests/launcher/picture/scene.hpp"
 
 using namespace train;
+using train::testing::contains;
 
 namespace {
 
@@ -24,10 +26,6 @@ std::size_t widest_line(const std::string& text) {
 }
 
 auto line_count(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
-
-bool plan_has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 Scene many_hosts(int hosts, int gpus, const std::string& name = "node") {
   std::vector<Host> all;
@@ -93,39 +91,39 @@ TEST_CASE("shares of the batch that differ are said to") {
 
 TEST_CASE("cells stand below each other, as wide as the widest rank of a slot needs") {
   const std::string text = text_of(many_hosts(6, 4));
-  CHECK(plan_has(text, "node0  0-3    | 0| 1| 2| 3|\n"));
-  CHECK(plan_has(text, "node5  20-23  |20|21|22|23|\n"));
+  CHECK(contains(text, "node0  0-3    | 0| 1| 2| 3|\n"));
+  CHECK(contains(text, "node5  20-23  |20|21|22|23|\n"));
 }
 
 TEST_CASE("a rank of several slots spans them, and several ranks of a slot stand in it") {
-  CHECK(plan_has(text_of(scene_of(gpu_experiment(2, 4), gpu_inventory({8}))),
+  CHECK(contains(text_of(scene_of(gpu_experiment(2, 4), gpu_inventory({8}))),
                  "n1    0-1    |0      |1      |\n"));
   const std::string text = text_of(scene_of(gpu_experiment(3, 0.5), gpu_inventory({2})));
-  CHECK(plan_has(text, "n1    0-2    |0-1|2+.|\n"));
-  CHECK(plan_has(text, "+. room for more\n"));
+  CHECK(contains(text, "n1    0-2    |0-1|2+.|\n"));
+  CHECK(contains(text, "+. room for more\n"));
 }
 
 TEST_CASE("a CPU-only worker beside GPUs has no cell") {
-  CHECK(plan_has(text_of(scene_of(cpu_experiment(2, 1), gpu_inventory({2}))),
+  CHECK(contains(text_of(scene_of(cpu_experiment(2, 1), gpu_inventory({2}))),
                  "n1    0-1    |.|.|  CPU only\n"));
 }
 
 TEST_CASE("the marks of a picture are explained, and only those that it has") {
   Scene scene = scene_of(slot_experiment(2), gpu_inventory({2, 3}));
-  CHECK_FALSE(plan_has(text_of(scene_of(slot_experiment(2), gpu_inventory({2}))), "free"));
+  CHECK_FALSE(contains(text_of(scene_of(slot_experiment(2), gpu_inventory({2}))), "free"));
   scene.occupancy = {use_of("n2", "task 3f9c of al\x1bice", {1})};
   const std::string text = text_of(scene);
-  CHECK(plan_has(text, "n2    -      |.|a|.|\n. free\na held by task 3f9c of al\\x1bice\n"));
+  CHECK(contains(text, "n2    -      |.|a|.|\n. free\na held by task 3f9c of al\\x1bice\n"));
   for (int i = 0; i < 30; ++i) scene.occupancy.push_back(use_of("n2", std::to_string(i), {2}));
-  CHECK(plan_has(text_of(scene), "e... held by 27 others\n"));
+  CHECK(contains(text_of(scene), "e... held by 27 others\n"));
 }
 
 TEST_CASE("many ranks are told by host, and by neighbouring hosts that are alike") {
-  CHECK(plan_has(text_of(many_hosts(8, 8)), "8-15   node1  0-7    0-7   -\n"));
+  CHECK(contains(text_of(many_hosts(8, 8)), "8-15   node1  0-7    0-7   -\n"));
   const std::string text = text_of(many_hosts(100, 8));
   CHECK(
-      plan_has(text, "node[0-99]  0-799  |0|1|2|3|4|5|6|7|  100 hosts, then 8-15, ..., 792-799\n"));
-  CHECK(plan_has(text, "0-799  node[0-99]  0-7    0-7   -\n"));
+      contains(text, "node[0-99]  0-799  |0|1|2|3|4|5|6|7|  100 hosts, then 8-15, ..., 792-799\n"));
+  CHECK(contains(text, "0-799  node[0-99]  0-7    0-7   -\n"));
 }
 
 TEST_CASE("ranks that take other batches are told apart as long as there is room") {
@@ -134,22 +132,22 @@ TEST_CASE("ranks that take other batches are told apart as long as there is room
   experiment.batch_remainder = BatchRemainder::spread;
   const std::string text =
       text_of(scene_of(experiment, inventory_of(many_hosts(40, 8).usable.hosts)));
-  CHECK(plan_has(text, "0-79    node[0-9]    0-7    0-7   2 each\n"));
-  CHECK(plan_has(text, "80-319  node[10-39]  0-7    0-7   1 each\n"));
+  CHECK(contains(text, "0-79    node[0-9]    0-7    0-7   2 each\n"));
+  CHECK(contains(text, "80-319  node[10-39]  0-7    0-7   1 each\n"));
 }
 
 TEST_CASE("GPUs are named as their machine does") {
   Host host = gpu_host("n1", 2);
   host.device_indices = {5, 3};
   const std::string text = text_of(scene_of(slot_experiment(2), inventory_of({host})));
-  CHECK(plan_has(text, "RANK  HOST  LOCAL  GPUS  BATCH\n"));
-  CHECK(plan_has(text, "0     n1    0      5     -\n"));
-  CHECK(plan_has(text, "1     n1    1      3     -\n"));
+  CHECK(contains(text, "RANK  HOST  LOCAL  GPUS  BATCH\n"));
+  CHECK(contains(text, "0     n1    0      5     -\n"));
+  CHECK(contains(text, "1     n1    1      3     -\n"));
 }
 
 TEST_CASE("a host with more slots than the line has columns is drawn in proportion") {
   const std::string text = text_of(scene_of(slot_experiment(60), gpu_inventory({120})));
-  CHECK(plan_has(text, "n1    0-59   |         0-59         |......................| 120 slots\n"));
+  CHECK(contains(text, "n1    0-59   |         0-59         |......................| 120 slots\n"));
 }
 
 TEST_CASE("a plan of any size fits one screen, and shows every rank or says which it does not") {
@@ -179,7 +177,7 @@ TEST_CASE("a plan of any size fits one screen, and shows every rank or says whic
       CHECK(line_count(body) <= height);
       if (height >= 40) CHECK(line_count(text) <= height);
       const std::string last = std::to_string(scene.plan.trial.world_size - 1);
-      CHECK((plan_has(text, "-" + last + " ") || plan_has(text, last + " ")));
+      CHECK((contains(text, "-" + last + " ") || contains(text, last + " ")));
       CHECK_FALSE(find_text_fault(text));
       for (const char c : text) CHECK((c == '\n' || c >= ' ' || c < 0));
     }
@@ -200,7 +198,7 @@ TEST_CASE("names are shown whole characters at a time, and steer no terminal") {
   CHECK(widest_line(text) <= 80);
   CHECK_FALSE(find_text_fault(text));
   scene.plan.warnings = {{{"hosts.yaml", 3, 0, {}}, {}, "a\x1b]0;title\x07 b", "c"}};
-  CHECK(plan_has(text_of(scene), "warning: hosts.yaml:3: a\\x1b]0;title\\x07 b; c\n"));
+  CHECK(contains(text_of(scene), "warning: hosts.yaml:3: a\\x1b]0;title\\x07 b; c\n"));
 }
 
 TEST_CASE("control sequences come only with colour, and change nothing else") {
@@ -221,7 +219,7 @@ TEST_CASE("how many trials run at once is said, with the reason") {
   Scene scene = many_hosts(2, 4);
   CHECK(trials_line(scene.plan).empty());
   scene.plan.trials = TrialCounts{.trials = 12, .fit = 6, .at_once = 4, .limit = Limit::max_slots};
-  CHECK(plan_has(text_of(scene),
+  CHECK(contains(text_of(scene),
                  "trials: 4 of 12 at once (max_slots; 6 would fit); shown is the first\n"));
   scene.plan.trials->limit = Limit::max_concurrent_trials;
   CHECK(trials_line(scene.plan).find("(max_concurrent_trials; 6 would fit)") != std::string::npos);
@@ -239,12 +237,12 @@ TEST_CASE("where checkpoints go and how often a trial is restarted is said, and 
   ExperimentConfig& experiment = scene.plan.experiment;
   experiment.checkpoints = {"/mnt/models", R"({"type": "shared_fs"})"};
   experiment.max_restarts = 5;
-  CHECK(plan_has(text_of(scene), "checkpoints: /mnt/models/TASK/0\n"));
+  CHECK(contains(text_of(scene), "checkpoints: /mnt/models/TASK/0\n"));
   CHECK(restarts_line(scene.plan) ==
         "up to 5 after failures (Determined's default for a file with checkpoint_storage; "
         "max_restarts changes it)");
   experiment.written.keys["max_restarts"].push_back({"max_restarts"});
-  CHECK(plan_has(text_of(scene), "restarts: up to 5 after failures\n"));
+  CHECK(contains(text_of(scene), "restarts: up to 5 after failures\n"));
   experiment.checkpoints.directory.clear();
   CHECK(checkpoints_line(scene.plan) == "where TRAIN_CHECKPOINT_STORAGE says");
 }
@@ -256,7 +254,7 @@ TEST_CASE("TPU slices are named with their hosts, and their devices are no GPUs"
         {.name = "s" + std::to_string(i), .hosts = {2 * i, 2 * i + 1}});
   for (PlannedHost& host : scene.plan.trial.hosts) host.host.accelerator_type = "TPU-V5P";
   const std::string text = text_of(scene);
-  CHECK(plan_has(
+  CHECK(contains(
       text, "slices: s0: node[0-1], s1: node[2-3], s2: node[4-5], s3: node[6-7], and 2 more\n"));
-  CHECK(plan_has(text, "LOCAL  DEVICES  BATCH\n"));
+  CHECK(contains(text, "LOCAL  DEVICES  BATCH\n"));
 }

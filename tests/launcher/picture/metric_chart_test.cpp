@@ -8,16 +8,14 @@
 
 #include "config_schema/text/text.hpp"
 #include "tests/catch.hpp"
+#include "tests/contains.hpp"
 #include "tests/launcher/picture/some_charts.hpp"
 #include "tests/launcher/picture/svg_markup.hpp"
 
 using namespace train;
+using train::testing::contains;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;
@@ -44,17 +42,17 @@ TEST_CASE("a chart says of each line whose it is, and what the best one came to"
   CHECK(is_well_formed(svg));
   CHECK_FALSE(find_text_fault(svg));
   CHECK(count_of(svg, "data-trials=\"1\"") == 3);
-  CHECK(has(svg, "<title>trial 0: stopped: lr 0.1</title>"));
-  CHECK(has(svg, ">trial 2: 0.1</text>"));
-  CHECK(has(svg, ">loss, smaller is better</text>"));
-  CHECK(has(svg, ">batches</text>"));
-  CHECK(has(svg, ">trial 2, the best</text>"));
-  CHECK(has(svg, ">1 stopped</text>"));
-  CHECK(has(svg, ">1 failed, invalid or killed</text>"));
-  CHECK_FALSE(has(svg, "trained to the end</text>"));  // that is the best one
-  CHECK(has(svg,
-            "A line for each of 3 trials that have reported: loss from 0.1 to 0.75, over "
-            "batches up to 4. The best is trial 2, with 0.1 at batches 4."));
+  CHECK(contains(svg, "<title>trial 0: stopped: lr 0.1</title>"));
+  CHECK(contains(svg, ">trial 2: 0.1</text>"));
+  CHECK(contains(svg, ">loss, smaller is better</text>"));
+  CHECK(contains(svg, ">batches</text>"));
+  CHECK(contains(svg, ">trial 2, the best</text>"));
+  CHECK(contains(svg, ">1 stopped</text>"));
+  CHECK(contains(svg, ">1 failed, invalid or killed</text>"));
+  CHECK_FALSE(contains(svg, "trained to the end</text>"));  // that is the best one
+  CHECK(contains(svg,
+                 "A line for each of 3 trials that have reported: loss from 0.1 to 0.75, over "
+                 "batches up to 4. The best is trial 2, with 0.1 at batches 4."));
 }
 
 TEST_CASE("the best line is drawn above all others") {
@@ -69,17 +67,17 @@ TEST_CASE("an axis of metrics that is logarithmic says so") {
   chart.smaller_is_better = false;
   chart.lines[1].points = {{1, 50}};
   const std::string svg = chart_to_svg(chart);
-  CHECK(has(svg, ">loss, larger is better, logarithmic</text>"));
-  CHECK(has(svg, "loss from 0.1 to 50 on a logarithmic axis"));
+  CHECK(contains(svg, ">loss, larger is better, logarithmic</text>"));
+  CHECK(contains(svg, "loss from 0.1 to 50 on a logarithmic axis"));
 }
 
 TEST_CASE("where no trial counts, none is highlighted") {
   MetricChart chart = small_chart();
   chart.best.reset();
   const std::string svg = chart_to_svg(chart);
-  CHECK_FALSE(has(svg, "the best"));
-  CHECK_FALSE(has(svg, "class=\"ring\""));
-  CHECK(has(svg, ">1 trained to the end</text>"));
+  CHECK_FALSE(contains(svg, "the best"));
+  CHECK_FALSE(contains(svg, "class=\"ring\""));
+  CHECK(contains(svg, ">1 trained to the end</text>"));
 }
 
 TEST_CASE("words of a chart that users chose are text and nothing else") {
@@ -91,9 +89,9 @@ TEST_CASE("words of a chart that users chose are text and nothing else") {
   const std::string svg = chart_to_svg(chart);
   CHECK(is_well_formed(svg));
   CHECK_FALSE(find_text_fault(svg));
-  CHECK_FALSE(has(svg, "<script"));
-  CHECK_FALSE(has(svg, "<a "));
-  CHECK(has(svg, "choice &lt;/title&gt;&lt;script&gt;\\x0a</title>"));
+  CHECK_FALSE(contains(svg, "<script"));
+  CHECK_FALSE(contains(svg, "<a "));
+  CHECK(contains(svg, "choice &lt;/title&gt;&lt;script&gt;\\x0a</title>"));
 }
 
 TEST_CASE("a chart of any number of trials is drawn, and its size is bounded") {
@@ -103,7 +101,7 @@ TEST_CASE("a chart of any number of trials is drawn, and its size is bounded") {
     CHECK(is_well_formed(svg));
     CHECK(svg.size() < 2'000'000);
     CHECK(count_of(svg, "data-trials=\"1\"") == static_cast<std::size_t>(std::min(trials, 1'000)));
-    CHECK(has(svg, "of these are not drawn") == (trials > 10'000));
+    CHECK(contains(svg, "of these are not drawn") == (trials > 10'000));
     CHECK(count_of(svg, "class=\"key ") <= 5);
   }
 }

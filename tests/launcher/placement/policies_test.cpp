@@ -136,6 +136,15 @@ struct AutoCase {
   std::vector<int> nearest;
 };
 
+// An experiment is placed so on hosts "n1", "n2", ... of these sizes; nothing expected: never.
+void check_hosts(ExperimentConfig experiment, PlacementPolicy policy, const std::vector<int>& sizes,
+                 const Used& expected) {
+  experiment.placement = policy;
+  const auto plan = make_plan(experiment, gpu_inventory(sizes));
+  REQUIRE(plan.has_value() == !expected.empty());
+  if (plan) CHECK(used_hosts(*plan) == expected);
+}
+
 }  // namespace
 
 TEST_CASE("auto places as Determined does") {
@@ -198,11 +207,8 @@ TEST_CASE("in order, each host is filled before the next") {
   };
   for (const Case& each : cases) {
     CAPTURE(each.workers, each.sizes);
-    ExperimentConfig experiment = slot_experiment(each.workers);
-    experiment.placement = PlacementPolicy::in_order;
-    const auto plan = make_plan(experiment, gpu_inventory(each.sizes));
-    REQUIRE(plan.has_value() == !each.expected.empty());
-    if (plan) CHECK(used_hosts(*plan) == each.expected);
+    check_hosts(slot_experiment(each.workers), PlacementPolicy::in_order, each.sizes,
+                each.expected);
   }
 }
 
@@ -277,11 +283,7 @@ TEST_CASE("Ray's policies place as they say") {
   };
   for (const Case& each : cases) {
     CAPTURE(static_cast<int>(each.policy), each.workers, each.sizes);
-    ExperimentConfig experiment = gpu_experiment(each.workers, 1);
-    experiment.placement = each.policy;
-    const auto plan = make_plan(experiment, gpu_inventory(each.sizes));
-    REQUIRE(plan.has_value() == !each.expected.empty());
-    if (plan) CHECK(used_hosts(*plan) == each.expected);
+    check_hosts(gpu_experiment(each.workers, 1), each.policy, each.sizes, each.expected);
   }
 }
 

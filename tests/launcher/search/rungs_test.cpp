@@ -4,12 +4,12 @@
 #include <limits>
 
 #include "tests/catch.hpp"
+#include "tests/launcher/search/infinity.hpp"
 
 using namespace train;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 // Whether a trial of its own that reports this at a step of 1 goes on.

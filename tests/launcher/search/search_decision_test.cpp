@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.hpp"
+#include "tests/launcher/search/infinity.hpp"
 
 using namespace train;
 using nlohmann::json;
@@ -19,7 +20,6 @@ TEST_CASE("a decision is one object of JSON") {
 }
 
 TEST_CASE("decisions come back from JSON as they were") {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   const double nan_value = std::numeric_limits<double>::quiet_NaN();
   for (const double metric : {0.1, -3.0, infinity, -infinity, nan_value})
     for (const SearchVerdict verdict : {SearchVerdict::go_on, SearchVerdict::stop}) {

@@ -9,6 +9,7 @@
 
 #include "launcher/search/search.hpp"
 #include "tests/catch.hpp"
+#include "tests/launcher/search/infinity.hpp"
 #include "tests/launcher/search/naive_search.hpp"
 #include "tests/launcher/search/space_text.hpp"
 
@@ -161,7 +162,6 @@ class Chance {
 
   // Few values, so that many are equal.
   double metric() {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
     if (happens(10))
       return one_of({infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), 0.0, -0.0,
                      std::numeric_limits<double>::max()});

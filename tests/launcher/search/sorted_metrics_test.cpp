@@ -7,12 +7,12 @@
 
 #include "launcher/search/search_random.hpp"
 #include "tests/catch.hpp"
+#include "tests/launcher/search/infinity.hpp"
 
 using namespace train;
 
 namespace {
 
-constexpr double no_bound = std::numeric_limits<double>::infinity();
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
@@ -23,15 +23,15 @@ TEST_CASE("a metric goes before equal ones") {
   CHECK(metrics.insert(0.5) == 0);
   CHECK(metrics.insert(0.7) == 2);
   CHECK(metrics.insert(0.7) == 2);
-  CHECK(metrics.insert(-no_bound) == 0);
-  CHECK(metrics.insert(no_bound) == 5);
+  CHECK(metrics.insert(-infinity) == 0);
+  CHECK(metrics.insert(infinity) == 5);
 }
 
 TEST_CASE("NaN goes behind everything") {
   SortedMetrics metrics;
   CHECK(metrics.insert(nan_value) == 0);
   CHECK(metrics.insert(nan_value) == 1);
-  CHECK(metrics.insert(no_bound) == 0);
+  CHECK(metrics.insert(infinity) == 0);
   CHECK(metrics.size() == 3);
   CHECK(metrics.numbers() == 1);
   metrics.remove(nan_value);
@@ -51,7 +51,7 @@ TEST_CASE("what is not there cannot be removed") {
 }
 
 TEST_CASE("metrics are put back in the order in which they were") {
-  for (const auto& list : {std::vector<double>{-no_bound, -0.0, 0.0, 0.5, no_bound, nan_value},
+  for (const auto& list : {std::vector<double>{-infinity, -0.0, 0.0, 0.5, infinity, nan_value},
                            std::vector<double>{0.0, -0.0}, std::vector<double>{}}) {
     SortedMetrics metrics;
     for (const double metric : list) CHECK(metrics.append(metric));

@@ -7,13 +7,12 @@
 
 #include "launcher/search/metric_value.hpp"
 #include "tests/catch.hpp"
+#include "tests/launcher/search/infinity.hpp"
 
 using namespace train;
 using nlohmann::json;
 
 namespace {
-
-constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 TrialReport read(const char* text, const std::string& time_metric = "", std::int64_t count = 1) {
   return read_trial_report(json::parse(text), {"loss", time_metric}, count);
@@ -48,11 +47,11 @@ TEST_CASE("a report without metric or step decides nothing") {
 TEST_CASE("metrics may be NaN and infinite") {
   CHECK(std::isnan(read(R"({"loss": null})").metric.value()));
   CHECK(std::isnan(read(R"({"loss": "NaN"})").metric.value()));
-  CHECK(read(R"({"loss": "Infinity"})").metric == unbounded);
-  CHECK(read(R"({"loss": "-Infinity"})").metric == -unbounded);
+  CHECK(read(R"({"loss": "Infinity"})").metric == infinity);
+  CHECK(read(R"({"loss": "-Infinity"})").metric == -infinity);
   CHECK(json_of_metric(std::nan("")).is_null());
-  CHECK(json_of_metric(unbounded) == "Infinity");
-  CHECK(json_of_metric(-unbounded) == "-Infinity");
+  CHECK(json_of_metric(infinity) == "Infinity");
+  CHECK(json_of_metric(-infinity) == "-Infinity");
   CHECK(json_of_metric(0.1) == 0.1);
 }
 

@@ -2,6 +2,7 @@
 #include "launcher/task/journal.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/launcher/task/attempt_ends.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -23,13 +24,6 @@ message::Go go_of(int attempt) {
   return go;
 }
 
-AttemptEnd failed() {
-  AttemptEnd end;
-  end.any_started = true;
-  end.exit_code = 3;
-  return end;
-}
-
 std::vector<JournalRecord> one_of_each() {
   return {record::Supervised{7},
           record::AttemptBegun{2},
@@ -40,14 +34,14 @@ std::vector<JournalRecord> one_of_each() {
           record::AttemptFailing{lost_host()},
           record::AttemptFailing{failed_rank()},
           record::AttemptHopeless{},
-          record::AttemptOver{failed()},
-          record::TrialOver{Sequel::invalid_hyperparameters, failed(), {}},
+          record::AttemptOver{failed_with(3)},
+          record::TrialOver{Sequel::invalid_hyperparameters, failed_with(3), {}},
           record::TrialOver{Sequel::stopped, {}, 15},
           record::TrialOver{Sequel::stopped, {}, trial_stop},
           record::SearchDecided{{{0, SearchVerdict::stop, 1, 20, 0.5}, {3, SearchVerdict::ended}}},
           record::StopRequested{15},
           record::StopRequested{runtime_over},
-          record::TaskOver{Sequel::unrecorded, failed(), {}},
+          record::TaskOver{Sequel::unrecorded, failed_with(3), {}},
           record::TaskOver{Sequel::stopped, {}, 2}};
 }
 
@@ -159,7 +153,7 @@ TEST_CASE("a journal is replayed to the state of its task") {
 
   const auto waiting =
       replayed({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
-                record::AttemptFailing{failed_rank()}, record::AttemptOver{failed()}});
+                record::AttemptFailing{failed_rank()}, record::AttemptOver{failed_with(3)}});
   REQUIRE(waiting);
   CHECK(waiting->first().attempt == 0);
   CHECK(waiting->first().task.attempt() == 1);
@@ -171,9 +165,10 @@ TEST_CASE("a journal is replayed to the state of its task") {
 
 TEST_CASE("what a supervisor has begun and not started is begun again") {
   const std::vector<JournalRecord> records = {
-      record::Supervised{1},         record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
-      record::AttemptOver{failed()}, record::AttemptBegun{1}, record::Supervised{2},
-      record::AttemptBegun{1},       record::StopRequested{2}};
+      record::Supervised{1},          record::AttemptBegun{0},
+      record::RanksStarted{go_of(0)}, record::AttemptOver{failed_with(3)},
+      record::AttemptBegun{1},        record::Supervised{2},
+      record::AttemptBegun{1},        record::StopRequested{2}};
   const auto result = replayed(records);
   REQUIRE(result);
   CHECK(result->epoch == 2);
@@ -189,7 +184,7 @@ TEST_CASE("the end of a task is one record") {
   CHECK(by_attempt->first().task.over());
   CHECK(by_attempt->over->why == Sequel::never_started);
   const auto by_user =
-      replayed({record::Supervised{1}, record::AttemptBegun{0}, record::AttemptOver{failed()},
+      replayed({record::Supervised{1}, record::AttemptBegun{0}, record::AttemptOver{failed_with(3)},
                 record::TaskOver{Sequel::stopped, {}, 2}});
   REQUIRE(by_user);
   CHECK(by_user->first().task.over());
@@ -204,7 +199,7 @@ TEST_CASE("instants of another boot are not used") {
   REQUIRE(failing);
   CHECK_FALSE(failing->first().started_at);
   CHECK(failing->first().failure->at.at + failing->first().failure->at.bound <= 50s);
-  entries.push_back({record::AttemptOver{failed()}, 200s, "boot before"});
+  entries.push_back({record::AttemptOver{failed_with(3)}, 200s, "boot before"});
   CHECK(replay(entries, rules(), 50s, "boot")->first().task.next_deadline() == 54s);
   entries.push_back({record::AttemptBegun{1}, 20s, "boot"});  // and so before "now"
   CHECK(replay(entries, rules(), 50s, "boot")->first().task.attempts().back() ==
@@ -216,7 +211,7 @@ TEST_CASE("the time of a task goes on over its launchers, and over a boot of the
   limited.max_runtime = 100s;
   const std::vector<JournalRecord> records = {
       record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{go_of(0)},
-      record::AttemptOver{failed()}, record::AttemptBegun{1}};
+      record::AttemptOver{failed_with(3)}, record::AttemptBegun{1}};
   const auto until = [&](const std::string& boot_id, std::optional<milliseconds> wall) {
     auto entries = entries_of(records, boot_id);
     for (JournalEntry& entry : entries)
@@ -246,11 +241,11 @@ TEST_CASE("a journal that no task can have written is refused") {
            {first, begun, started, started},
            {first, begun, started, begun},
            {first, begun, record::AttemptOver{AttemptEnd{}}},
-           {first, record::AttemptOver{failed()}},
+           {first, record::AttemptOver{failed_with(3)}},
            {first, record::AttemptFailing{}},
            {first, record::AttemptHopeless{}},
-           {first, begun, record::AttemptOver{failed()}, record::StopRequested{2}},
-           {first, begun, record::TaskOver{Sequel::no_restarts_left, failed(), {}}},
+           {first, begun, record::AttemptOver{failed_with(3)}, record::StopRequested{2}},
+           {first, begun, record::TaskOver{Sequel::no_restarts_left, failed_with(3), {}}},
            {first, begun, record::TaskOver{Sequel::stopped, {}, 2}},
            {first, begun, record::TaskOver{Sequel::never_started, AttemptEnd{}, {}}, begun},
        })
@@ -258,13 +253,14 @@ TEST_CASE("a journal that no task can have written is refused") {
 }
 
 TEST_CASE("replays that differ in anything differ as text") {
-  const std::vector<JournalRecord> records = {record::Supervised{1},
-                                              record::AttemptBegun{0},
-                                              record::RanksStarted{go_of(0)},
-                                              record::AttemptHopeless{},
-                                              record::AttemptFailing{failed_rank()},
-                                              record::StopRequested{2},
-                                              record::TaskOver{Sequel::stopped, failed(), {}}};
+  const std::vector<JournalRecord> records = {
+      record::Supervised{1},
+      record::AttemptBegun{0},
+      record::RanksStarted{go_of(0)},
+      record::AttemptHopeless{},
+      record::AttemptFailing{failed_rank()},
+      record::StopRequested{2},
+      record::TaskOver{Sequel::stopped, failed_with(3), {}}};
   std::vector<std::string> seen;
   for (std::size_t count = 1; count <= records.size(); ++count) {
     const auto result = replayed({records.begin(), records.begin() + static_cast<long>(count)});
@@ -324,8 +320,8 @@ TEST_CASE("trials are replayed each by itself, however their entries are mixed")
                                       {2, record::AttemptFailing{failed_rank()}},
                                       {2, record::AttemptHopeless{}},
                                       {1, record::AttemptBegun{0}},
-                                      {0, record::AttemptOver{failed()}},
-                                      {1, record::AttemptOver{failed()}},
+                                      {0, record::AttemptOver{failed_with(3)}},
+                                      {1, record::AttemptOver{failed_with(3)}},
                                       {1, record::TrialOver{Sequel::stopped, {}, 15}},
                                       {0, record::AttemptBegun{1}}});
   REQUIRE(known);
@@ -378,7 +374,7 @@ TEST_CASE("a journal of trials that no task can have written is damaged") {
   const auto damaged = [](const std::string& how) {
     return "the journal of the task is damaged: " + how;
   };
-  CHECK(complaint({supervised, {3, record::AttemptOver{failed()}}}) ==
+  CHECK(complaint({supervised, {3, record::AttemptOver{failed_with(3)}}}) ==
         damaged("trial 3 was never begun"));
   CHECK(complaint({supervised,
                    {1, record::AttemptBegun{0}},

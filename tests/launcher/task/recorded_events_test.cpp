@@ -2,6 +2,7 @@
 #include "launcher/task/recorded_events.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/launcher/task/attempt_ends.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -17,13 +18,6 @@ TaskRecord task_of(TaskState state) {
   task.hosts = "node01,node02";
   task.world_size = 4;
   return task;
-}
-
-AttemptEnd failed_with_6() {
-  AttemptEnd end;
-  end.any_started = true;
-  end.exit_code = 6;
-  return end;
 }
 
 // A second after the one before, on one boot, with the wall clock where that is wanted.
@@ -52,9 +46,9 @@ TEST_CASE("what a journal has is told in its order, with the wall clock of each 
   const auto events = recorded_events(
       task, journal_of({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{},
                         record::AttemptFailing{failure}, record::AttemptHopeless{},
-                        record::AttemptOver{failed_with_6()}, record::AttemptBegun{1},
+                        record::AttemptOver{failed_with(6)}, record::AttemptBegun{1},
                         record::Supervised{2}, record::StopRequested{15}, record::AttemptFailing{},
-                        record::TaskOver{Sequel::stopped, failed_with_6(), {}}},
+                        record::TaskOver{Sequel::stopped, failed_with(6), {}}},
                        true));
   REQUIRE(kinds_of(events) ==
           std::vector{What::created, What::supervised, What::attempt_begun, What::ranks_started,
@@ -115,7 +109,7 @@ TEST_CASE("a journal may have anything") {
   const TaskRecord task = task_of(TaskState::running);
   const Failure nowhere{{0s, 0s}, make_error(ErrorClass::host, "x"), {}, 99, 0};
   const auto events = recorded_events(
-      task, journal_of({record::AttemptOver{failed_with_6()}, record::AttemptFailing{nowhere},
+      task, journal_of({record::AttemptOver{failed_with(6)}, record::AttemptFailing{nowhere},
                         record::StopRequested{runtime_over}, record::TaskOver{}},
                        true));
   REQUIRE(events.size() == 5);
@@ -126,7 +120,7 @@ TEST_CASE("a journal may have anything") {
 TEST_CASE("events of several trials are told with the attempts of each") {
   auto journal =
       journal_of({record::Supervised{1}, record::AttemptBegun{0}, record::AttemptBegun{0},
-                  record::AttemptOver{failed_with_6()}, record::AttemptBegun{1},
+                  record::AttemptOver{failed_with(6)}, record::AttemptBegun{1},
                   record::RanksStarted{}, record::TrialOver{Sequel::hopeless, {}, {}}},
                  true);
   const std::vector<int> trials = {0, 0, 1, 1, 1, 0, 1};

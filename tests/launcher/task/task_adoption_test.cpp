@@ -2,6 +2,7 @@
 // What a driver writes down before it acts, and how it goes on with what another one has left.
 #include "launcher/wire/sweep_report.hpp"
 #include "tests/launcher/run/trial_of.hpp"
+#include "tests/launcher/task/attempt_ends.hpp"
 #include "tests/launcher/task/driver_bench.hpp"
 
 using namespace train;
@@ -133,12 +134,6 @@ message::Go adopted_go(int attempt) {
 std::vector<message::AttemptStatus> running(int attempt = 0) { return {{{0, attempt}, true}}; }
 std::vector<JournalRecord> started_task() {
   return {record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{adopted_go(0)}};
-}
-AttemptEnd failed_with_3() {
-  AttemptEnd end;
-  end.any_started = true;
-  end.exit_code = 3;
-  return end;
 }
 
 }  // namespace
@@ -602,7 +597,7 @@ TEST_CASE(
     "missed") {
   JournaledHosts hosts;
   hosts.adopt({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{adopted_go(0)},
-               record::AttemptOver{failed_with_3()}, record::AttemptBegun{1}});
+               record::AttemptOver{failed_with(3)}, record::AttemptBegun{1}});
   hosts.meet(0, {{{0, 1}, false}});
   hosts.no_agent(1);
   CHECK(hosts.link(0).all<message::Prepare>().empty());
@@ -630,7 +625,7 @@ TEST_CASE(
   JournaledHosts hosts;
   hosts.plan.experiment.restart_delay = 60s;
   auto records = started_task();
-  records.push_back(record::AttemptOver{failed_with_3()});
+  records.push_back(record::AttemptOver{failed_with(3)});
   hosts.timers.time = 930s;
   hosts.adopt(records);
   hosts.driver->stop(15);
@@ -655,7 +650,7 @@ TEST_CASE("an attempt that was waited for is waited for, and a stop ends that") 
   JournaledHosts hosts;
   hosts.plan.experiment.restart_delay = 60s;
   auto records = started_task();
-  records.push_back(record::AttemptOver{failed_with_3()});
+  records.push_back(record::AttemptOver{failed_with(3)});
   hosts.timers.time = 930s;
   hosts.adopt(records);  // it ended at 900 s
   for (const std::size_t host : {0u, 1u}) hosts.meet(host, running());
@@ -682,7 +677,7 @@ TEST_CASE("an attempt that was waited for is waited for, and a stop ends that") 
 TEST_CASE("output of an attempt before that comes again is passed over") {
   JournaledHosts hosts;
   hosts.adopt({record::Supervised{1}, record::AttemptBegun{0}, record::RanksStarted{adopted_go(0)},
-               record::AttemptOver{failed_with_3()}, record::AttemptBegun{1}});
+               record::AttemptOver{failed_with(3)}, record::AttemptBegun{1}});
   hosts.journal.write();
   hosts.meet(0, {{{0, 0}, true}, {{0, 1}, false}});
   CHECK(hosts.link(0).all<message::Forget>().size() == 1);
