@@ -148,7 +148,7 @@ again_and_again() {
         kill_supervisor
         start task attach "$id"
         within 20 "round $round: somebody attends it" err_has "is attended again"
-        sleep "0.$((RANDOM % 3))$round"
+        sleep "0.$((RANDOM % 3))$round" # waits: dies at any moment
         kill -KILL "$launcher" 2>/dev/null
         wait "$launcher" 2>/dev/null
     done
@@ -175,7 +175,7 @@ while not os.path.exists("go5"): time.sleep(0.005)'
     local part
     for part in 0 1 2 3 4; do
         : >"go$part"
-        sleep "0.0$((RANDOM % 10))" # anywhere in it
+        sleep "0.0$((RANDOM % 10))" # waits: dies at any moment
         kill_supervisor
         output=/dev/null start task attach "$id"
         within 20 "part $part: somebody attends it" err_has "is attended again"

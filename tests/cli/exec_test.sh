@@ -223,7 +223,9 @@ sys.exit(os.waitstatus_to_exitcode(status))
 P
     with_environment /usr/bin/python3 terminal.py "$train" task exec "$id" -- /bin/bash -c \
         'trap "echo now \$(stty size)" WINCH; trap "echo interrupted; exit 5" INT; tty
-         echo "$(stty size) $TERM"; until read -r -t 0.1 line; do :; done; echo "read $line"; while :; do sleep 0.05; done' >"$work/out" 2>&1 &
+         echo "$(stty size) $TERM"
+         # waits: a signal has to come in between
+         until read -r -t 0.1 line; do :; done; echo "read $line"; while :; do sleep 0.05; done' >"$work/out" 2>&1 &
     launcher=$!
     await
     expect_status 5

@@ -118,7 +118,7 @@ terminal_that_does_not_read() {
     exec 7<>"$work/fifo" # keeps it open while nobody reads
     output=$work/fifo start launch "${two[@]}" -- /usr/bin/python3 -c 'import sys
 for i in range(400000): sys.stdout.write("line %d of a rank that prints a lot\n" % i)'
-    sleep 3 # not to wait for something: this is how long the terminal stands still
+    sleep 3 # waits: this is how long the terminal stands still
     cat "$work/fifo" >"$work/out" 7>&- & # which would wait for its own end otherwise
     local reader=$!
     exec 7>&-
@@ -280,7 +280,7 @@ ctrl_c_at_once() {
     local tries
     for tries in 1 2 3 4 5; do
         start launch "${two[@]}" -- /bin/sh -c "$forever"
-        sleep "0.0$((tries * 15))" # anywhere between start and running
+        sleep "0.0$((tries * 15))" # waits: interrupted at any moment between start and running
         kill -INT "$launcher"
         await
         [ "$status" = 130 ] || note_failure "after a Ctrl-C in its first moments: $status"

@@ -205,7 +205,7 @@ killed_anywhere() {
     RANDOM=$seed
     for ((kill = 0; kill < kills; ++kill)); do
         start launch -H localhost:3 -n 1 --set "reconnect_window=${window:-0s}" -- /bin/sh -c 'sleep 0.1'
-        sleep "0.$(printf %03d $((RANDOM % 250)))"
+        sleep "0.$(printf %03d $((RANDOM % 250)))" # waits: killed at any moment
         mapfile -t victims < <(pids_of .)
         victim=$launcher
         ((RANDOM % 2 == 0 || ${#victims[@]} == 0)) || victim=${victims[RANDOM % ${#victims[@]}]}

@@ -352,7 +352,7 @@ locked_at_the_end() {
     within 30 "it runs" made_one running
     hold_registry
     touch go
-    sleep 7 # not to wait for something: longer than one write waits for the lock
+    sleep 7 # waits: longer than one write waits for the lock
     let_registry_go
     await
     expect_status 0
@@ -363,7 +363,7 @@ locked_when_it_begins_to_run() {
     start_before_the_run -- /bin/sh -c 'until [ -e go ]; do sleep 0.05; done'
     hold_registry
     let_it_run
-    sleep 7 # not to wait for something: longer than one write waits for the lock
+    sleep 7 # waits: longer than one write waits for the lock
     let_registry_go
     touch go
     await
@@ -425,7 +425,7 @@ followed_without_reading() {
     local follower=$! before calls
     eventually 20 grep -q up "$work/followed" || note_failure "nothing is followed"
     before=$(settled wc -l "$work/trace" | cut -d ' ' -f 1)
-    sleep 3 # not to wait for something: nothing happens for so long
+    sleep 3 # waits: nothing happens for so long
     calls=$(($(wc -l <"$work/trace") - before))
     [ "$calls" -lt 60 ] || note_failure "while nothing happened it made $calls system calls"
     touch go

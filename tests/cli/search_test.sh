@@ -620,7 +620,7 @@ has_nothing_to_draw() {
 printing='for step in $(seq 20); do
         echo "line $step of $TRAIN_TRIAL_ID"
         echo "{\"loss\": 0.$((9 - TRAIN_TRIAL_ID))$step, \"step\": $step}" >>"$TRAIN_METRICS_FILE"
-        sleep 0.1
+        sleep 0.1 # waits: the pace of the trial
         while [ -e "held.$step" ]; do sleep 0.05; done
     done
     until [ "$TRAIN_TRIAL_ID" != 2 ] || [ -e end ]; do sleep 0.05; done'

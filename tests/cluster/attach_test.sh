@@ -18,7 +18,7 @@ for ((i = 0; ; i++)); do
     [ $((i % 50)) -ne 0 ] || head -c 5000 /dev/zero | tr '\0' x
     [ $((i % 50)) -ne 0 ] || echo
     [ $i -lt 50 ] || [ ! -e /srv/shared/go ] || break
-    sleep 0.02
+    sleep 0.02 # waits: the pace of the rank
 done
 echo "end of rank $RANK after $i"
 # One that fails has the others stopped: they are to be this far.
@@ -74,7 +74,7 @@ is_taken_over() {
     task wait "$id"
     expect_status 75
     expect_err "^train: task $id is unattended"
-    sleep 7 # longer than ranks in the foreground would have
+    sleep 7 # waits: longer than ranks in the foreground would have
     for host in "${nodes[@]}"; do eventually 2 has_one_rank "$host" || note_failure "there is not one rank on $host"; done
     start_attach
     within 15 "somebody attends it" err_has "^train: task $id is attended again"
@@ -104,7 +104,7 @@ again_and_again() {
         kill_supervisor
         start_attach
         within 15 "round $round: somebody attends it" err_has "is attended again"
-        sleep "0.$((RANDOM % 5))"
+        sleep "0.$((RANDOM % 5))" # waits: dies at any moment
         signal_launcher KILL 2>/dev/null
         await_launch 5
     done
@@ -120,7 +120,7 @@ again_and_again() {
 cat >"$shared/reports" <<'BASH'
 for ((i = 0; ; i++)); do
     printf '{"step": %d, ' $i
-    sleep 0.02
+    sleep 0.02 # waits: a report is torn for so long
     printf '"rank": %d}\n' "$RANK"
     [ $i -lt 50 ] || [ ! -e /srv/shared/go ] || break
 done >>"$TRAIN_METRICS_FILE"
@@ -134,13 +134,13 @@ reports_are_exact() {
     id=$(on head "$train launch -d ${on_three[*]} -- /bin/bash /srv/shared/reports" 2>"$work/err")
     for round in 1 2 3; do
         "$cluster" cut "node0$round" || return
-        sleep "0.$((RANDOM % 9))$round" # somewhere in it
+        sleep "0.$((RANDOM % 9))$round" # waits: dies at any moment
         kill_supervisor
         [ "$round" = 2 ] || "$cluster" heal "node0$round"
         start_attach
         within 40 "round $round: somebody attends it" err_has "is attended again"
         [ "$round" != 2 ] || "$cluster" heal "node0$round"
-        sleep "0.$((RANDOM % 9))$round"
+        sleep "0.$((RANDOM % 9))$round" # waits: dies at any moment
         signal_launcher KILL 2>/dev/null
         await_launch 5
     done
@@ -298,7 +298,7 @@ thaws() {
     expect_err "^train: task $id goes on with another launcher \(process $(supervisor)( on 'head'\), as host 'node0[1-3]'|\), as the registry) says; "
     expect_last_err '^train: failed: busy \(exit 75\)$'
     expect_equal "state" running "$(state_of "$id")"
-    sleep 3 # nothing tells that a login is not to come; one that was lost would come at once
+    sleep 3 # waits: nothing tells that a login is not to come; one that was lost would come at once
     expect_equal "logins" "$by_then" "$(logins)"
     # A rank has subshells now and then.
     expect_equal "agents and ranks that have gone" "" "$(comm -23 <(echo "$before") <(ranks_and_agents))"

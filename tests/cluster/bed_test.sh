@@ -25,7 +25,7 @@ uptime_of() { on "$1" cut -d. -f1 /proc/uptime; }
 clocks_begin_with_a_boot() {
     local uptime
     "$cluster" kill node01
-    sleep 2 # that whole seconds differ
+    sleep 2 # waits: that whole seconds differ
     "$cluster" boot node01
     [ "$(uptime_of node01)" -lt "$(uptime_of node02)" ] ||
         note_failure "the clock of node01 goes on over a boot: $(uptime_of node01) s"

@@ -17,7 +17,7 @@ echo $$ >"/srv/shared/pid-$RANK"
 for ((i = 0; ; i++)); do
     echo "line $i of rank $RANK"
     [ ! -e /srv/shared/go ] || break
-    sleep 0.05
+    sleep 0.05 # waits: the pace of the rank
 done
 BASH
 

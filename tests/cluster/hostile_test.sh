@@ -23,7 +23,7 @@ with_peak='"$@" & launcher=$!; echo $launcher >/srv/shared/launcher.pid
     while kill -0 $launcher 2>/dev/null; do
         sed -n "s/^VmHWM:[[:space:]]*\([0-9]*\).*/\1/p" /proc/$launcher/status >/tmp/peak.new 2>/dev/null
         [ -s /tmp/peak.new ] && mv /tmp/peak.new /srv/shared/peak
-        sleep 0.1
+        sleep 0.1 # waits: looks now and then, as long as it lives
     done
     wait $launcher'
 

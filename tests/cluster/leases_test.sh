@@ -189,7 +189,7 @@ killed_anywhere() {
                 --set reconnect_window=10s -- /bin/sh -c 'sleep 0.1' </dev/null >/dev/null 2>&1 &
             disown # how it ends is no news for the shell
         done
-        sleep "0.$(printf %03d $((RANDOM % 1000)))"
+        sleep "0.$(printf %03d $((RANDOM % 1000)))" # waits: killed at any moment
         host=${machines[RANDOM % 2]}
         ((RANDOM % 3 == 0)) || host=node0$((RANDOM % 2 + 1))
         mapfile -t victims < <(strangers "$host" | cut -d ' ' -f 1)

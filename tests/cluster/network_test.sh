@@ -15,7 +15,7 @@ sleep 4711 &
 for ((i = 0; i < $1; i++)); do
     [ "$i" -lt $(($1 - 1)) ] || until [ -e /srv/shared/go ]; do sleep 0.04; done
     echo "line $i of rank $RANK"
-    sleep 0.04
+    sleep 0.04 # waits: the pace of the rank
 done
 BASH
 
@@ -103,7 +103,7 @@ short_cut() {
     "$cluster" cut node01
     "$cluster" cut node02 in
     "$cluster" cut node03 out
-    sleep 8 # so long they are away
+    sleep 8 # waits: so long they are away
     local rank before=() since
     for rank in 0 1 2; do
         expect_ranks "${nodes[$rank]}"
@@ -182,7 +182,7 @@ login_fails() {
     local before since
     "$cluster" cut node02
     on node02 mv .ssh/authorized_keys .ssh/aside
-    sleep 5 # so long it is away
+    sleep 5 # waits: so long it is away
     before=$(failed_logins node02)
     "$cluster" heal node02
     signal_process KILL node02 session
@@ -298,7 +298,7 @@ has_killed_20() {
 short_freeze() {
     start_steady 60
     "$cluster" freeze node02
-    sleep 8 # so long it stands still
+    sleep 8 # waits: so long it stands still
     local before since
     before=$(lines_of 1) since=$(milliseconds)
     "$cluster" thaw node02
@@ -325,7 +325,7 @@ freeze_beyond_window() {
 power_off_and_on() {
     start_steady 5000
     "$cluster" kill node02
-    sleep 3 # so long it has no power
+    sleep 3 # waits: so long it has no power
     "$cluster" boot node02
     await_launch 60
     expect_status 76
@@ -342,7 +342,7 @@ cat >"$shared/saving" <<'BASH'
 for ((i = 0; ; i++)); do
     [ ! -e "$TRAIN_STOP_FILE" ] || break
     echo "line $i of rank $RANK"
-    sleep 0.04
+    sleep 0.04 # waits: the pace of the rank
 done
 echo "rank $RANK" >"/srv/shared/saved-$RANK"
 BASH
@@ -410,7 +410,7 @@ interrupted() { # TIMES: Ctrl-C so often
 interrupted_and_healed() {
     start_steady 5000 --set stop_grace=1s
     "$cluster" cut node02
-    sleep 6 # so long it is away
+    sleep 6 # waits: so long it is away
     interrupt 1
     within 10 "all ranks but one have ended" are_without_ranks node01 node03
     expect_ranks node02

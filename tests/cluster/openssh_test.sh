@@ -144,8 +144,7 @@ BASH
     kill_supervisor
     rm -f "$shared/answer" "$shared/asked"
     start_on_head env DISPLAY=:9 SSH_ASKPASS=/srv/shared/asks "$train" task attach "$id"
-    # Longer than hosts that do not answer are waited for, and than a try may take.
-    sleep 18
+    sleep 18 # waits: longer than hosts that do not answer are waited for, and than a try may take
     ! err_has 'is attended again' || note_failure "attach does not wait for the answer"
     expect_equal "questions" 1 "$(grep -c 'passphrase for key' "$shared/asked")"
     touch "$shared/answer"

@@ -139,7 +139,7 @@ rank_ancestor() {
 host_is_rebooted() {
     start_patient
     "$cluster" kill node02
-    sleep 2 # so long it is off
+    sleep 2 # waits: so long it is off
     "$cluster" heal node02 2>/dev/null
     "$cluster" boot node02
     await_launch 90
@@ -158,7 +158,7 @@ BASH
         /bin/bash /srv/shared/fails_once
     within 20 "the restart is announced" err_has '^train: restart 1 of 3 in '
     "$cluster" "$1" node03
-    sleep 12 # longer than the delay
+    sleep 12 # waits: longer than the delay
     "$cluster" "$2" node03
     await_launch 60
     expect_bystander

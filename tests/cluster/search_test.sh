@@ -101,7 +101,7 @@ echo "trial \$TRAIN_TRIAL_ID"
 for batches in 1 2 3 4; do
     loss=\$(((TRAIN_TRIAL_ID * 17 + 5) % 40)).\$batches
     echo "{\"loss\": \$loss, \"batches\": \$batches}" >>"\$TRAIN_METRICS_FILE"
-    sleep $1
+    sleep $1 # waits: the pace of a trial
 done
 TRIAL
 }
@@ -139,7 +139,7 @@ many_trials_disturbed() {
     [[ $id =~ ^[a-z2-7]{8}$ ]] || note_failure "launch -d: '$id' $(cat "$work/err")"
     eventually 20 is_held 12 || note_failure "trials have not run"
     "$cluster" cut node02
-    sleep 1 # trials report there what nobody hears
+    sleep 1 # waits: trials report there what nobody hears
     kill_supervisor
     start_on_head "$train" task attach "$id"
     within 30 "it is attended again" err_has "task $id is attended again"
@@ -216,7 +216,7 @@ ranks_meet() {
 # --- Hosts that go away ---
 
 lost=(--set reconnect_window=0s --set max_restarts=0)
-# A trial runs for so many tenths of a second.
+# waits: a trial runs for so many tenths of a second.
 runs_for() { echo 'for ((i = 0; i < '"$1"'; i++)); do sleep 0.1; done'; }
 
 # Nothing but the trials that ran there has failed, and none is placed there afterwards.

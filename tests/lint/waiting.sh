@@ -10,8 +10,6 @@ cd "$(dirname "$0")/../.." || exit 1
 
 # Not looked at: what tests wait with, what is measured and never asserted, and these very patterns.
 elsewhere='^tests/(support|bench|fuzz|lint)/'
-# Nor these, unless they are named: they do not say why yet.
-not_yet='^tests/(cli|cluster)/[a-z_]*\.sh$'
 
 word='(^|[^A-Za-z0-9_])' # what is before a word
 cpp=(
@@ -72,7 +70,7 @@ files_of() {
 }
 
 files=("$@")
-[ $# -gt 0 ] || mapfile -t files < <(find tests -type f | grep -vE "$elsewhere|$not_yet" | sort)
+[ $# -gt 0 ] || mapfile -t files < <(find tests -type f | grep -vE "$elsewhere" | sort)
 mapfile -t cpp_files < <(files_of '\.[ch]pp$' '^$')
 mapfile -t shell_files < <(files_of '\.sh$' '^#!.*[/ ](ba)?sh')
 mapfile -t python_files < <(files_of '\.py$' '^#!.*python')
