@@ -299,7 +299,13 @@ expect_nothing_started() {
 
 # The process that holds the lock of the task.
 # shellcheck disable=SC2016,SC2154 # the head expands it; scripts set `id`
-supervisor() { on head 'for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] && { fd=${fd#/proc/}; echo "${fd%%/*}"; exit; }; done; exit 1'; }
+supervisor() {
+    on head 'for fd in /proc/[0-9]*/fd/*; do
+        [ "$fd" -ef ~/.local/state/train/tasks/'"$id"'/launcher.lock ] || continue
+        grep -qs "^lock:" "${fd%/fd/*}/fdinfo/${fd##*/}" || continue # it only looks
+        fd=${fd#/proc/}; echo "${fd%%/*}"; exit
+    done; exit 1'
+}
 # A process whose first thread is a zombie still has its files, and its lock, while others of it live.
 head_process_has_gone() { on head "! grep -qs '^State:.[^Z]' /proc/$1/task/*/status"; }
 kill_supervisor() {

@@ -23,6 +23,15 @@ def read(path, otherwise=b""):
         return otherwise
 
 
+def has_locked(pid, path_end):
+    """Whether the process holds a lock on a file whose path ends so; others have it open for a look."""
+    try:
+        files = [entry.name for entry in os.scandir(f"/proc/{pid}/fd") if os.readlink(entry.path).endswith(path_end)]
+    except OSError:
+        return False
+    return any(b"\nlock:" in read(f"/proc/{pid}/fdinfo/{file}") for file in files)
+
+
 class Process:
     """One that was seen, by its number out here."""
 
@@ -100,16 +109,8 @@ class Bed:
         return pathlib.Path(f"/proc/{int(init[0])}/root") if init else None
 
     def supervisors(self, lock_end):
-        """The processes on the head that hold the file whose path ends so open."""
-        found = []
-        for process in self.processes("head"):
-            try:
-                files = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{process.pid}/fd")]
-            except OSError:
-                continue
-            if any(file.endswith(lock_end) for file in files):
-                found.append(process)
-        return found
+        """The processes on the head that have locked the file whose path ends so."""
+        return [process for process in self.processes("head") if has_locked(process.pid, lock_end)]
 
     def agents(self, host, task):
         """By what they are: bridge, guard, agent, subreaper."""
