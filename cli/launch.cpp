@@ -102,7 +102,7 @@ std::string whole_record(TaskRecord task, SqliteTaskStore& store, const Ended& e
 
 // "2 ranks", "a search of 16 trials (adaptive_asha), 4 at once, with 2 ranks each".
 std::string what_is_launched(const TaskRecord& task, const Plan& plan) {
-  const std::string ranks = counted(task.world_size, "rank");
+  std::string ranks = counted(task.world_size, "rank");
   if (!plan.trials) return ranks;
   const std::string trials =
       plan.trials->trials ? counted(*plan.trials->trials, "trial") : "many trials";

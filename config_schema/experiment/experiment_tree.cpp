@@ -199,7 +199,7 @@ namespace {
 
 // It may be a program in a language that nothing tells.
 std::string hint_for_no_mapping(const std::string& path) {
-  const std::string hint = "write 'key: value' lines, such as 'entrypoint: python3 train.py'";
+  std::string hint = "write 'key: value' lines, such as 'entrypoint: python3 train.py'";
   const bool is_meant_so = path == "-" || path.ends_with(".yaml") || path.ends_with(".yml");
   if (is_meant_so) return hint;
   return fmt::format("{}; a program is run by: train launch -- {}", hint,

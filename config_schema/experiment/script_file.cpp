@@ -72,7 +72,7 @@ bool has_key_of_an_experiment(const YamlNode& tree) {
 }
 
 Diagnostic not_an_experiment(const SourceText& source, std::string_view kind,
-                             std::vector<std::string> command) {
+                             const std::vector<std::string>& command) {
   const std::string hint = source.name == "-"
                                ? "write it to a file, and launch that: train launch -- ./FILE"
                                : "to run it: train launch -- " + shell_line(command);
@@ -96,11 +96,11 @@ std::optional<Diagnostic> find_program_text(const SourceText& source, const Yaml
   const bool may_be_experiment = tree != nullptr && has_key_of_an_experiment(*tree);
   if (may_be_experiment || has_name_of_yaml(path)) return std::nullopt;
   if (auto command = command_of_script(path); !command.empty())
-    return not_an_experiment(source, "script", std::move(command));
+    return not_an_experiment(source, "script", command);
   auto interpreter = interpreter_words(text);
   if (!interpreter || is_for_train(*interpreter)) return std::nullopt;
   interpreter->push_back(interpreter->empty() ? as_program(path) : path);
-  return not_an_experiment(source, "script", std::move(*interpreter));
+  return not_an_experiment(source, "script", *interpreter);
 }
 
 }  // namespace train

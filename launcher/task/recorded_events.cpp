@@ -55,7 +55,7 @@ class EventTeller {
     for (const JournalEntry& entry : journal_) {
       if (is_of_trial(entry.record)) choose(entry.trial);
       RecordedEvent event =
-          std::visit([this](const auto& record) { return of(record); }, entry.record);
+          std::visit([this](const auto& record) { return this->of(record); }, entry.record);
       if (const auto at = time_of(entry); at && !is_recorded_end(event)) event.at = at;
       events_.push_back(std::move(event));
     }
