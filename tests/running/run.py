@@ -126,6 +126,7 @@ def run_all(arguments, tally):
     others.start()
     run_in_lanes(scripts(arguments, "cluster", "cli"), tally)
     step("what ran beside")
+    suites.come_forward()
     others.join()
     step("unit tests of what has to do with time")
     run_in_lanes([each for each in suites.programs_of(arguments.build) if each.needs_clock], tally, 2)

@@ -8,6 +8,8 @@ import os
 import pathlib
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -113,6 +115,26 @@ class Running(unittest.TestCase):
         script = self.script('test_case "an SSH server that sends $mode" holds; finish')
         # As run.py finds it: at the beginning of a line.
         self.assertTrue(any(case.fullmatch("an SSH server that sends windows") for case in script.cases()))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may have more of the machine again")
+    def test_what_ran_in_the_background_comes_forward(self):
+        self.addCleanup(setattr, suites, "background_is_over", False)
+        here, go = (pathlib.Path(self.folder.name, name) for name in ("here", "go"))
+        shown = f"nice; touch {here}; until [ -e {go} ]; do sleep 0.02; done; nice; cat /proc/self/autogroup"
+        said = []
+        waiting = threading.Thread(
+            target=lambda: said.append(suites.execute(["/bin/sh", "-c", shown], 60, in_background=True)))
+        waiting.start()
+        while not here.exists():
+            time.sleep(0.02)  # waits: looks again and again, and the limit above ends what hangs
+        suites.come_forward()
+        go.touch()
+        waiting.join()
+        status, output, _ = said[0]
+        self.assertEqual((status, output.split()[:2]), (0, ["19", "0"]))
+        if "nice" in output:  # this kernel groups by sessions
+            self.assertTrue(output.strip().endswith(" nice 0"), output)
+        self.assertEqual(suites.execute(["/usr/bin/nice"], 60, in_background=True)[1], "0\n")
 
     def test_a_program_of_catch_names_what_failed(self):
         path = pathlib.Path(self.folder.name, "program")
