@@ -62,6 +62,7 @@ class AgentDriver {
   Agent agent_;
   DeadlineTimer deadline_;
   LeaseQueue leases_;
+  FileChanges changes_;
   const AttemptSurroundings surroundings_;
   std::map<AttemptId, std::unique_ptr<AttemptDriver>> attempts_;
   OutputSpool spool_;

@@ -39,7 +39,7 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
       work_(std::make_unique<Background>(loop_)),
       end_inquiry_(loop_),
       metrics_files_(
-          loop_,
+          loop_, surroundings.changes,
           [this](int rank, std::string_view bytes) {
             events_.on_event(agent_event::RankPrinted{rank, OutputStream::metrics, bytes, of_});
           }),
@@ -47,8 +47,8 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
                    [this](std::vector<UsageOfRank> ranks) {
                      events_.on_event(agent_event::RanksMeasured{std::move(ranks), of_});
                    }),
-      starter_(loop_, *work_, {surroundings.open_files, surroundings.tools->path()}, calls_,
-               subreaper_.child_start(), starter_events()) {}
+      starter_(loop_, *work_, {surroundings.open_files, surroundings.tools->path()},
+               calls_, subreaper_.child_start(), starter_events()) {}
 
 AttemptDriver::~AttemptDriver() { surroundings_.recorder->forget(of_); }
 

@@ -36,6 +36,7 @@ struct AttemptSurroundings {
   std::shared_ptr<AgentRecorder> recorder;
   std::shared_ptr<ReportTools> tools;
   LeaseQueue& leases;
+  FileChanges& changes;
 };
 
 /// Carries out what `Agent` decides about one attempt: its ranks, its ports and files, and the

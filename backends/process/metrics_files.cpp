@@ -2,7 +2,6 @@
 #include "backends/process/metrics_files.hpp"
 
 #include <fcntl.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,25 +71,23 @@ struct MetricsFiles::Look {
 
 void MetricsFiles::watch(int rank, const std::string& path) {
   files_[rank] = std::make_shared<File>(File{path});
-  if (!changes_) changes_ = Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  if (changes_) (void)::inotify_add_watch(changes_.get(), path.c_str(), IN_MODIFY | IN_DONT_FOLLOW);
   await_changes();
   look_later();
 }
 
+// Where the kernel has no watch for a file, it is asked for one again with the next look.
 void MetricsFiles::await_changes() {
-  if (!changes_ || next_change_ || is_paused_ || files_.empty()) return;
-  next_change_ = loop_.when_readable(changes_.get(), [this] { changed(); });
+  if (is_paused_) return;
+  for (const auto& [rank, file] : files_) {
+    auto& next = next_changes_[rank];
+    if (!next) next = changes_.when_written(file->path, [this, rank = rank] { changed(rank); });
+  }
 }
 
 // Waited for again once the files are looked at: a rank may write all the time.
-void MetricsFiles::changed() {
-  next_change_.reset();
-  char events[4096];
-  while (::read(changes_.get(), events, sizeof events) > 0) {
-  }
-  has_changed_ = true;
-  if (!is_looking_) look_soon();
+void MetricsFiles::changed(int rank) {
+  next_changes_.erase(rank);
+  if (!std::exchange(has_changed_, true) && !is_looking_) look_soon();
 }
 
 void MetricsFiles::look_soon() {
@@ -159,6 +156,7 @@ void MetricsFiles::be_patient(int rank) {
 
 void MetricsFiles::end(int rank) {
   files_.erase(rank);
+  next_changes_.erase(rank);
   auto ending = endings_.extract(rank);
   if (!ending.empty()) ending.mapped().done();
 }
@@ -166,19 +164,19 @@ void MetricsFiles::end(int rank) {
 void MetricsFiles::forget_all() {
   files_.clear();
   next_look_.reset();
-  next_change_.reset();
+  next_changes_.clear();
 }
 
 void MetricsFiles::pause() {
   is_paused_ = true;
   next_look_.reset();
-  next_change_.reset();
+  next_changes_.clear();
 }
 
 void MetricsFiles::resume() {
   is_paused_ = false;
   await_changes();
-  if (endings_.empty())
+  if (endings_.empty() && !has_changed_)
     look_later();
   else
     look();

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "backends/event_loop/background.hpp"
-#include "backends/posix/descriptor.hpp"
+#include "backends/event_loop/file_changes.hpp"
 
 namespace train {
 
@@ -22,8 +22,8 @@ class MetricsFiles {
   using OnMetrics = std::function<void(int rank, std::string_view bytes)>;
 
   /// `on_metrics` is called from the loop.
-  MetricsFiles(Loop& loop, OnMetrics on_metrics)
-      : loop_(loop), on_metrics_(std::move(on_metrics)), background_(loop) {}
+  MetricsFiles(Loop& loop, FileChanges& changes, OnMetrics on_metrics)
+      : loop_(loop), changes_(changes), on_metrics_(std::move(on_metrics)), background_(loop) {}
   MetricsFiles(const MetricsFiles&) = delete;
   MetricsFiles& operator=(const MetricsFiles&) = delete;
 
@@ -48,7 +48,7 @@ class MetricsFiles {
   };
 
   void await_changes();
-  void changed();
+  void changed(int rank);
   void look();
   void look_soon();
   void look_later();
@@ -57,12 +57,12 @@ class MetricsFiles {
   void end(int rank);
 
   Loop& loop_;
+  FileChanges& changes_;
   OnMetrics on_metrics_;
   std::map<int, std::shared_ptr<File>> files_;  ///< of ranks that run, by rank
   std::map<int, Ending> endings_;
-  Descriptor changes_;  ///< of inotify; none: it has none left
-  std::unique_ptr<Subscription> next_change_;
-  bool has_changed_ = false;  ///< since the last look began
+  std::map<int, std::unique_ptr<Subscription>> next_changes_;  ///< of those files, by rank
+  bool has_changed_ = false;                                   ///< since the last look began
   bool is_looking_ = false;
   bool is_paused_ = false;
   nanoseconds pause_ = std::chrono::milliseconds(250);  ///< before the next look
