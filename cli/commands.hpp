@@ -47,6 +47,7 @@ ExitCode report_command(const ReportFlags& flags);
 
 struct TaskExecFlags {
   std::string task;
+  std::optional<int> trial;  ///< of a search
   int rank = 0;
   bool no_terminal = false;
   std::vector<std::string> command;  ///< after `--`
@@ -56,8 +57,9 @@ ExitCode task_exec_command(const TaskExecFlags& flags);
 
 struct TaskGetFlags {
   std::string task;
-  std::string path;  ///< on the host; not from / on: where the rank started
-  std::string to;    ///< "-": standard output; empty: the current directory
+  std::string path;          ///< on the host; not from / on: where the rank started
+  std::string to;            ///< "-": standard output; empty: the current directory
+  std::optional<int> trial;  ///< of a search
   int rank = 0;
   bool force = false;  ///< over what is there
 };

@@ -70,6 +70,9 @@ void add_get(CLI::App& task, Chosen& chosen, TaskGetFlags& flags) {
   get->add_option("--rank", flags.rank, "From the host of this rank; else of rank 0")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
+  get->add_option("--trial", flags.trial, "Of this trial, where a task has several")
+      ->type_name("N")
+      ->check(whole_number(0, highest_trial));
   get->add_flag("--force", flags.force, "Also over what is there");
   get->callback([&] { chosen = [&] { return task_get_command(flags); }; });
 }
@@ -201,6 +204,9 @@ void add_exec(CLI::App& task, Chosen& chosen, TaskExecFlags& flags) {
   exec->add_option("--rank", flags.rank, "Beside this rank; else rank 0")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
+  exec->add_option("--trial", flags.trial, "Of this trial, where a task has several")
+      ->type_name("N")
+      ->check(whole_number(0, highest_trial));
   exec->add_flag("--no-tty", flags.no_terminal, "Pipes, also at a terminal");
   exec->callback([&] { chosen = [&] { return task_exec_command(flags); }; });
 }

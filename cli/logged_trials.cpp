@@ -90,6 +90,9 @@ std::vector<int> logged_trials(const std::string& log_directory) {
 
 Result<TaskRecord> only_trial(TaskRecord task, std::optional<int> trial) {
   const std::vector<int> trials = logged_trials(task.log_directory);
+  if (trials.empty() && is_search(task))
+    return fail(ErrorClass::no_input, fmt::format("task {} has no logs yet", task.id),
+                fmt::format("train task show {} tells how its trials are", task.id));
   if (trials.empty()) {
     if (trial.value_or(0) == 0) return task;
     return fail(ErrorClass::no_input, fmt::format("task {} has no logs of trial {}: there are "

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -131,6 +132,23 @@ Error no_search(const TaskRecord& task) {
 }
 
 Error no_report(const TaskRecord& task, const SearchRecord& search) {
+  if (search.config.metric.empty())
+    return make_error(ErrorClass::no_input,
+                      fmt::format("the search of task {} has no metric", task.id),
+                      "'metric' of an experiment says which of what is reported is compared");
+  const auto has_metric = [&](const KeptReport& report) {
+    return nlohmann::json::parse(report.json, nullptr, false).contains(search.config.metric);
+  };
+  const bool is_any =
+      std::any_of(search.trials.begin(), search.trials.end(), [&](const auto& each) {
+        return std::any_of(each.reports.begin(), each.reports.end(), has_metric);
+      });
+  if (is_any)
+    return make_error(
+        ErrorClass::no_input,
+        fmt::format("no trial of task {} has reported '{}' as a number with '{}' or 'step'",
+                    task.id, search.config.metric, search.config.time_metric),
+        "the training after which trials are compared: train report loss=0.3 --step 100");
   return make_error(
       ErrorClass::no_input,
       fmt::format("no trial of task {} has reported '{}'", task.id, search.config.metric),

@@ -52,6 +52,13 @@ SearchDriver::Hooks SearchStory::hooks() {
     if (!waiting_.insert(trial).second) return;
     say(terminal_text("trial {} waits for slots: {}", trial, why.diagnostics.front().message));
   };
+  hooks.on_report_without_step = [this](int trial) {
+    const SearchConfig& config = *experiment_.search_config;
+    say(
+        terminal_text("warning: trial {} has reported '{}' without '{}' or 'step', the training "
+                      "after which trials are compared: such reports decide nothing",
+                      trial, config.metric, config.time_metric));
+  };
   return hooks;
 }
 
@@ -156,8 +163,13 @@ TerminalText SearchStory::summary() const {
   const Search& search = driver_->search();
   TerminalText text(count_trials([&](TrialState state) { return search.count(state); }));
   const auto best = search.best();
-  if (!best) return text;
   const SearchConfig& config = *experiment_.search_config;
+  if (!best && !config.metric.empty() && !driver_->has_reported() && !driver_->is_refused())
+    text += terminal_text("\nno trial has reported '{}'{}, so none is the best", config.metric,
+                          config.time_metric.empty()
+                              ? std::string()
+                              : fmt::format(" with '{}' or 'step'", config.time_metric));
+  if (!best) return text;
   text += terminal_text("\nbest: trial {}, {} {:.6g} at step {:.15g}", best->trial, config.metric,
                         best->metric, best->step);
   if (const auto sample = sample_of(config, best->trial)) {

@@ -119,6 +119,7 @@ class Exec {
     is_open_ = true;
     heard_at_ = loop_.now();
     exec_talk::Start start{flags_.rank, flags_.command, std::nullopt};
+    start.trial = flags_.trial.value_or(0);
     if (has_terminal_) {
       raw_.emplace();
       start.terminal = size_of_terminal();
@@ -309,6 +310,7 @@ class Exec {
 std::vector<std::string> arguments_of(const TaskExecFlags& flags, const std::string& task_id) {
   std::vector<std::string> arguments = {"task", "exec", task_id, "--rank",
                                         std::to_string(flags.rank)};
+  if (flags.trial) arguments.insert(arguments.end(), {"--trial", std::to_string(*flags.trial)});
   if (flags.no_terminal) arguments.emplace_back("--no-tty");
   arguments.emplace_back("--");
   arguments.insert(arguments.end(), flags.command.begin(), flags.command.end());
@@ -332,8 +334,12 @@ ExitCode task_exec_command(const TaskExecFlags& flags) {
   // Where it cannot be executed, this one may be understood all the same.
   if (auto same = become_kept_program(**store, *task, arguments_of(flags, task->id)); !same)
     talk(terminal_text(same.error()));
-  const auto where = read_rank_host(**store, *task, flags.rank);
+  const auto where = read_rank_host(**store, *task, flags.trial, flags.rank);
   if (!where) return report(where.error());
+  if (where->has_ended)
+    return report(make_error(ErrorClass::no_input,
+                             fmt::format("trial {} of task {} has ended", *flags.trial, task->id),
+                             "a command runs beside a rank only as long as that runs"));
   std::signal(SIGPIPE, SIG_IGN);
   store->reset();  // it may take long
   return Exec(flags, where->host, where->key).run();

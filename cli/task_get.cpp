@@ -117,7 +117,7 @@ ExitCode task_get_command(const TaskGetFlags& flags) {
   if (!store) return report(store.error());
   const auto task = (*store)->find(flags.task);
   if (!task) return report(task.error());
-  const auto where = read_rank_host(**store, *task, flags.rank);
+  const auto where = read_rank_host(**store, *task, flags.trial, flags.rank);
   if (!where) return report(where.error());
   const auto start = wanted(**store, *task, flags.path);
   if (!start) return report(start.error());

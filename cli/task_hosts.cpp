@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "launcher/record/task_hosts.hpp"
+#include "launcher/task/search_record.hpp"
 
 namespace train {
 
@@ -44,6 +45,30 @@ Result<void> write(const std::string& path, const std::string& text) {
               "make room on this file system");
 }
 
+// --- Ranks of trials ---
+
+Result<TrialRank> rank_of_only_trial(const TaskRecord& task, std::optional<int> trial, int rank) {
+  if (trial.value_or(0) == 0) return TrialRank{task.ranks[static_cast<std::size_t>(rank)].host};
+  return fail(ErrorClass::no_input,
+              fmt::format("task {} has no trial {}: it is no search", task.id, *trial));
+}
+
+Result<TrialRank> rank_of_trial(SqliteTaskStore& store, const TaskRecord& task,
+                                std::optional<int> trial, int rank) {
+  const std::string hint = fmt::format("'train task show {}' lists its trials", task.id);
+  if (!trial)
+    return fail(ErrorClass::usage,
+                fmt::format("task {} is a search: say of which trial, as --trial 0", task.id),
+                hint);
+  const auto lines = store.read_journal(task.id);
+  if (!lines) return tl::make_unexpected(lines.error());
+  const auto journal = decode_journal(*lines);
+  if (!journal) return tl::make_unexpected(journal.error());
+  if (auto found = trial_rank_of(*journal, *trial, rank)) return *found;
+  return fail(ErrorClass::no_input,
+              fmt::format("no trial {} of task {} has begun", *trial, task.id), hint);
+}
+
 }  // namespace
 
 Result<void> keep_task_hosts(const SqliteTaskStore& store, const std::string& task_id,
@@ -61,19 +86,24 @@ Result<std::vector<Host>> read_task_hosts(const SqliteTaskStore& store,
   return std::move(inventory->hosts);
 }
 
-Result<RankHost> read_rank_host(const SqliteTaskStore& store, const TaskRecord& task, int rank) {
+Result<RankHost> read_rank_host(SqliteTaskStore& store, const TaskRecord& task,
+                                std::optional<int> trial, int rank) {
   if (rank >= task.world_size)
     return fail(ErrorClass::no_input, fmt::format("task {} has no rank {}: its ranks are 0 to {}",
                                                   task.id, rank, task.world_size - 1));
+  const auto trial_rank = is_search(task) ? rank_of_trial(store, task, trial, rank)
+                                          : rank_of_only_trial(task, trial, rank);
+  if (!trial_rank) return tl::make_unexpected(trial_rank.error());
+  const std::string& name = trial_rank->host;
   const auto hosts = read_task_hosts(store, task.id);
   if (!hosts) return tl::make_unexpected(hosts.error());
-  const std::string& name = task.ranks[static_cast<std::size_t>(rank)].host;
   const auto host = std::find_if(hosts->begin(), hosts->end(),
                                  [&](const Host& each) { return each.name == name; });
   if (host == hosts->end())
     return fail(ErrorClass::bug,
                 fmt::format("host '{}' of rank {} is none of task {}", name, rank, task.id));
-  return RankHost{*host, agent_key(task.id, static_cast<int>(host - hosts->begin()))};
+  return RankHost{*host, agent_key(task.id, static_cast<int>(host - hosts->begin())),
+                  trial_rank->has_ended};
 }
 
 Result<void> keep_unsettled_hosts(const SqliteTaskStore& store, const std::string& task_id,

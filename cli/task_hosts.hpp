@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,11 +23,14 @@ Result<std::vector<Host>> read_task_hosts(const SqliteTaskStore& store, const st
 /// Where a rank of a task runs, or ran.
 struct RankHost {
   Host host;
-  std::string key;  ///< of the agent there
+  std::string key;         ///< of the agent there
+  bool has_ended = false;  ///< the trial of a search whose rank it is
 };
-/// Class `no_input` where the task has no such rank, or it is not on record how its host is
-/// reached.
-Result<RankHost> read_rank_host(const SqliteTaskStore& store, const TaskRecord& task, int rank);
+/// Of a search the rank of a trial, where that runs, or ran last. Class `no_input` where the task
+/// has no such rank or trial, or it is not on record how its host is reached; `usage` where a
+/// search is given no trial.
+Result<RankHost> read_rank_host(SqliteTaskStore& store, const TaskRecord& task,
+                                std::optional<int> trial, int rank);
 
 /// Writes on which hosts of a task that has ended, or is about to, something of it may be left:
 /// numbers, in the order of `keep_task_hosts`.

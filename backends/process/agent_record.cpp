@@ -47,6 +47,19 @@ bool take_number(std::string_view& text, Number& number) {
   return true;
 }
 
+// "3" or, of trial 12, "3.12".
+void take_rank_number(std::string_view text, AgentRecord::Rank& rank) {
+  const char* const end = text.data() + text.size();
+  int number = -1;
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc{}) return;
+  rank.number = std::max(number, -1);
+  int trial = 0;
+  if (read.ptr != end && *read.ptr == '.' &&
+      std::from_chars(read.ptr + 1, end, trial).ec == std::errc{})
+    rank.trial = std::max(trial, 0);
+}
+
 void parse_line(std::string_view line, AgentRecord& record) {
   const size_t space = line.find(' ');
   if (space == line.npos) return;
@@ -63,10 +76,7 @@ void parse_line(std::string_view line, AgentRecord& record) {
   if (!take_number(rest, rank.pid) || !take_number(rest, rank.started_by)) return;
   std::uint64_t pipe = 0;
   while (take_number(rest, pipe)) rank.pipes.insert(pipe);
-  int number = -1;
-  if (rest.starts_with('#') &&
-      std::from_chars(rest.data() + 1, rest.data() + rest.size(), number).ec == std::errc{})
-    rank.number = std::max(number, -1);
+  if (rest.starts_with('#')) take_rank_number(rest.substr(1), rank);
   record.ranks.push_back(std::move(rank));
 }
 
@@ -113,6 +123,7 @@ std::string to_text(const AgentRecord::Rank& rank) {
   std::string text = fmt::format("rank {} {}", rank.pid, rank.started_by);
   for (const std::uint64_t pipe : rank.pipes) text += fmt::format(" {}", pipe);
   if (rank.number >= 0) text += fmt::format(" #{}", rank.number);
+  if (rank.number >= 0 && rank.trial > 0) text += fmt::format(".{}", rank.trial);
   return text + "\n";
 }
 
@@ -180,10 +191,10 @@ void AgentRecorder::forget(AttemptId attempt) {
 // A line that cannot be written (the disk is full) is no reason to end the rank: the mark in its
 // environment finds it as well. Nothing is read in /proc/PID here, because the kernel would then
 // have to clean up there when the rank ends, which takes longer than all of this.
-void AgentRecorder::add(const SpawnedProcess& process, int number) {
+void AgentRecorder::add(const SpawnedProcess& process, int trial, int number) {
   const std::lock_guard lock(files_mutex_);
   if (!file_) return;
-  AgentRecord::Rank rank{process.pid, clock_ticks(process.there_at), {}, number};
+  AgentRecord::Rank rank{process.pid, clock_ticks(process.there_at), {}, number, trial};
   for (const int output : {process.stdout_fd, process.stderr_fd})
     if (const std::uint64_t pipe = pipe_of(output); pipe != 0) rank.pipes.insert(pipe);
   (void)append(file_.get(), to_text(rank));

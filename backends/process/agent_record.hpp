@@ -21,7 +21,8 @@ namespace train {
 /// lock file: while that can be locked, the agent is dead.
 ///
 /// Lines of text: "boot ID", "namespace NAME", "agent PID START", "login TEXT", "cgroup PATH", and
-/// "rank PID STARTED_BY PIPE PIPE #NUMBER" for each rank. Instants are in clock ticks since boot,
+/// "rank PID STARTED_BY PIPE PIPE #NUMBER" for each rank, of a trial but the first with ".TRIAL"
+/// behind its number. Instants are in clock ticks since boot,
 /// as in /proc/PID/stat.
 struct AgentRecord {
   /// A rank leads the session of its own number.
@@ -32,6 +33,7 @@ struct AgentRecord {
     std::uint64_t started_by = 0;
     std::set<std::uint64_t> pipes = {};  ///< its output, by inode: who holds them is of its tree
     int number = -1;                     ///< of all ranks; -1: an agent from before wrote it
+    int trial = 0;                       ///< whose rank it is
 
     bool operator==(const Rank&) const = default;
   };
@@ -80,8 +82,8 @@ class AgentRecorder {
   Descriptor make_cgroup_of(AttemptId attempt);
   /// Nothing of the attempt is left. Waits for no file.
   void forget(AttemptId attempt);
-  /// A rank that was started, and its number; its end may have been collected.
-  void add(const SpawnedProcess& rank, int number);
+  /// A rank of a trial that was started, and its number; its end may have been collected.
+  void add(const SpawnedProcess& rank, int trial, int number);
 
  private:
   const int agent_;

@@ -47,7 +47,7 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
                    [this](std::vector<UsageOfRank> ranks) {
                      events_.on_event(agent_event::RanksMeasured{std::move(ranks), of_});
                    }),
-      starter_(loop_, *work_, {surroundings.open_files, surroundings.tools->path()},
+      starter_(loop_, *work_, {of.trial, surroundings.open_files, surroundings.tools->path()},
                calls_, subreaper_.child_start(), starter_events()) {}
 
 AttemptDriver::~AttemptDriver() { surroundings_.recorder->forget(of_); }

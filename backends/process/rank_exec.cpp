@@ -57,7 +57,9 @@ bool has_entry(std::string_view environment, std::string_view entry) {
   return std::find(entries.begin(), entries.end(), entry) != entries.end();
 }
 
-Result<Rank> find_rank(const HostDirectory& directory, const std::string& key, int number) {
+Result<Rank> find_rank(const HostDirectory& directory, const std::string& key,
+                       const exec_talk::Start& wanted) {
+  const int number = wanted.rank;
   const Descriptor file(::openat(directory.descriptor(), HostDirectory::lock_name(key).c_str(),
                                  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   const AgentRecord record = file ? read_agent_record(file.get()) : AgentRecord();
@@ -71,7 +73,8 @@ Result<Rank> find_rank(const HostDirectory& directory, const std::string& key, i
     const auto status = status_of(each.pid);
     const bool lives = rank.process && status && !status->has_ended() &&
                        status->start <= each.started_by && !rank.environment.empty();
-    const bool is_it = each.number < 0 ? has_entry(rank.environment, mark) : each.number == number;
+    const bool is_it = each.number < 0 ? has_entry(rank.environment, mark)
+                                       : each.number == number && each.trial == wanted.trial;
     if (lives && is_it) return rank;
   }
   return fail(ErrorClass::no_input,
@@ -271,7 +274,7 @@ class RankExec {
   // --- The command ---
 
   void begin(const exec_talk::Start& start) {
-    auto rank = find_rank(directory_, key_, start.rank);
+    auto rank = find_rank(directory_, key_, start);
     if (!rank) return refuse(rank.error().diagnostics.front().message);
     rank_ = std::move(*rank);
     if (auto subreaper = become_subreaper(); !subreaper)

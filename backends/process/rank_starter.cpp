@@ -20,7 +20,8 @@ constexpr std::size_t most_in_a_piece = 16;
 // answers.
 struct RankStarter::Spawning {
   Spawning(Gifts gifts, std::shared_ptr<FileCalls> of_attempt, StartChild start)
-      : calls(std::move(of_attempt)),
+      : trial(gifts.trial),
+        calls(std::move(of_attempt)),
         spawner(gifts.open_files, calls.get(), std::move(start)),
         processes(std::move(gifts.tools)) {}
 
@@ -28,10 +29,11 @@ struct RankStarter::Spawning {
     const auto spec = processes.process_of(command, calls.get());
     if (!spec) return tl::make_unexpected(spec.error());
     auto process = spawner.spawn(*spec);
-    if (process && recorder) recorder->add(*process, command.rank);
+    if (process && recorder) recorder->add(*process, trial, command.rank);
     return process;
   }
 
+  const int trial;
   std::shared_ptr<FileCalls> calls;
   Descriptor cgroup;
   LinuxSpawner spawner;

@@ -28,6 +28,7 @@ class RankStarter {
 
   /// What ranks get besides what they are told.
   struct Gifts {
+    int trial = 0;                     ///< whose they are
     std::optional<rlimit> open_files;  ///< their limit of descriptors
     std::string tools;                 ///< the folder of `ReportTools`
   };

@@ -71,6 +71,7 @@ struct SearchSize {
   std::optional<std::int64_t> trials = 1;         ///< nothing: the searcher does not say
   std::optional<std::int64_t> most_at_once = {};  ///< `max_concurrent_trials`
   std::optional<std::int64_t> most_slots = {};    ///< `max_slots`: of all trials at once
+  bool ends_early = false;  ///< what it reports, or its time, may end even a trial that is alone
 
   bool operator==(const SearchSize&) const = default;
 };

@@ -18,8 +18,7 @@ class Rules {
   void check_epochs() {
     const GivenValue* records = fields_.given("records_per_epoch");
     if (records && records->node->real > 0) return;
-    for (const char* path : {"min_validation_period.epochs", "min_checkpoint_period.epochs",
-                             "searcher.max_length.epochs"}) {
+    for (const char* path : {"min_validation_period.epochs", "min_checkpoint_period.epochs"}) {
       const GivenValue* epochs = fields_.given(path);
       if (!epochs) continue;
       diagnostics_.warn(

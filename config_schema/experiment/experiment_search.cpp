@@ -196,6 +196,18 @@ void check_drawn_batch(const Hyperparameters& hyperparameters, int workers,
   }
 }
 
+// Many trials that are all the same, or of which nothing is compared, are hardly meant.
+void check_draws(const FieldReader& fields, const Hyperparameters& hyperparameters,
+                 const ExperimentConfig& config, Diagnostics& diagnostics) {
+  const GivenValue* count = fields.given("searcher.max_trials");
+  if (!count) count = fields.given("tune_config.num_samples");
+  if (count && config.search.trials.value_or(2) > 1 && hyperparameters.searched.empty())
+    diagnostics.warn(count->place, std::string(count->field->path),
+                     fmt::format("'{}': no hyperparameter has a range, so that the trials differ "
+                                 "in their seeds alone",
+                                 count->field->path));
+}
+
 // Nothing: more than can be counted.
 std::optional<std::int64_t> trials_of(const SearchConfig& search) {
   switch (search.settings.method) {
@@ -245,6 +257,9 @@ void read_search(const FieldReader& fields, Hyperparameters& hyperparameters,
     search.settings.seed =
         static_cast<std::uint32_t>(fields.integer("reproducibility.experiment_seed").value_or(0));
     config.search.trials = trials_of(search);
+    config.search.ends_early =
+        search.time_budget || search.settings.halves() || search.settings.tune_asha;
+    check_draws(fields, hyperparameters, config, diagnostics);
     if (search.settings.method != SearchMethod::single && search.settings.most_at_once() > 0)
       config.search.most_at_once = search.settings.most_at_once();
   }

@@ -42,9 +42,8 @@ constexpr Field fields[] = {
         .from(1),
     Field{"searcher.max_length.records", integer, determined, "", "samples that a trial trains"}
         .from(1),
-    Field{"searcher.max_length.epochs", integer, determined, "",
-          "epochs that a trial trains; needs records_per_epoch"}
-        .from(1),
+    Field{"searcher.max_length.epochs", integer, determined, "", "epochs that a trial trains"}.from(
+        1),
     Field{"searcher.max_time", integer, determined, "",
           "how long the best trials train, counted by time_metric"}
         .from(1)

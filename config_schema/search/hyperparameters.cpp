@@ -55,6 +55,7 @@ class SpaceReader {
       return nullptr;
     }
     if (words_ == Words::determined && node->find("type")) return nullptr;  // it was told
+    if (is_unknown_word(*node, path)) return nullptr;
     parameter::Group inner;
     YamlNodePtr plain = read_entries(*node, path, inner.members);
     add(std::move(inner));
@@ -80,6 +81,32 @@ class SpaceReader {
     const bool is_word = words_ == Words::tune && mapping.entries.size() == 1 &&
                          is_one_of(mapping.entries.front().key, tune_words);
     return is_word ? &mapping.entries.front() : nullptr;
+  }
+
+  // A group of one name, which each trial gets as it is. Of Tune's words for what is drawn it can
+  // only be meant as one of those that there are not here.
+  bool is_unknown_word(const YamlNode& group, const std::string& path) {
+    if (group.entries.size() != 1) return false;
+    const YamlEntry& only = group.entries.front();
+    const bool is_tunes = words_ == Words::tune;
+    if (is_tunes && is_one_of(only.key, other_tune_words)) {
+      diagnostics_.error(
+          place_of(only.mark), path + '.' + only.key,
+          fmt::format("'{}' has Ray Tune's '{}', which there is not here", path, only.key),
+          fmt::format("there are {}", join_words(choice_words(tune_words), "and")));
+      return true;
+    }
+    if (only.value->kind != YamlKind::sequence) return false;
+    const bool is_word = is_one_of(only.key, tune_words);
+    std::string hint = is_tunes ? did_you_mean(only.key, choice_words(tune_words)) : std::string();
+    if (is_word) hint = "Ray Tune's words are read in 'param_space'; Determined's have a 'type'";
+    if (!hint.empty())
+      diagnostics_.warn(place_of(only.mark), path + '.' + only.key,
+                        fmt::format("'{}' is a group with the list '{}' in it, the same for each "
+                                    "trial: nothing is drawn",
+                                    path, only.key),
+                        std::move(hint));
+    return false;
   }
 
   // Determined's grid search looks into lists, though they are constants.

@@ -85,7 +85,7 @@ struct PlanLine {
 /// with the hyperparameters that vary. None of an experiment of which nothing is chosen.
 std::vector<PlanLine> search_lines(const Plan& plan);
 /// The same for programs.
-nlohmann::ordered_json json_of(const SearchPreview& search);
+nlohmann::ordered_json search_json(const Plan& plan);
 
 /// The TPU slices of the plan and their hosts: "a: t[1-4], b: t[5-8], and 6 more"; nothing without.
 std::string slices_line(const Plan& plan);

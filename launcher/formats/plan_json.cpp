@@ -139,7 +139,7 @@ std::string plan_to_json(const Plan& plan, const std::optional<PlannedContext>& 
   append_trial(plan, text);
   text += "\n  ]";
   if (plan.trials) text += ",\n  \"concurrency\": " + at_depth(1, json_of(*plan.trials));
-  if (plan.search) text += ",\n  \"search\": " + at_depth(1, json_of(*plan.search));
+  if (plan.search) text += ",\n  \"search\": " + at_depth(1, search_json(plan));
   if (context)
     text += ",\n  \"context\": " + at_depth(1, {{"directory", context->directory},
                                                 {"sha256", context->sha256},

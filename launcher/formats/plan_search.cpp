@@ -40,24 +40,65 @@ std::string lengths_text(const SearchPreview& search) {
   return text;
 }
 
+// Where training is counted in time, or an end is set to the whole.
+struct SlotHours {
+  double hours = 0;
+  bool is_most = false;  ///< less where trials end by themselves
+};
+
+std::optional<double> hours_of_unit(const std::string& unit) {
+  if (unit == "hours") return 1;
+  if (unit == "minutes") return 1.0 / 60;
+  if (unit == "seconds" || unit == "time_total_s" || unit == "time_s") return 1.0 / 3600;
+  return std::nullopt;
+}
+
+double hours_of(std::chrono::milliseconds time) {
+  return std::chrono::duration<double>(time).count() / 3600;
+}
+
+std::optional<SlotHours> slot_hours(const Plan& plan) {
+  const double slots = static_cast<double>(plan.trial.slots.parts()) / Quantity::scale;
+  std::optional<SlotHours> least;
+  const auto add = [&](double hours, bool is_most) {
+    if (!least || hours < least->hours) least = {hours, is_most};
+  };
+  if (slots <= 0 || !plan.trials) return least;
+  const double at_once = slots * static_cast<double>(plan.trials->at_once);
+  for (const auto& limit : {plan.search->time_budget, plan.experiment.max_runtime})
+    if (limit) add(at_once * hours_of(*limit), true);
+  double units = 0;
+  for (const LengthCount& length : plan.search->lengths)
+    units += static_cast<double>(length.units) * static_cast<double>(length.trials);
+  if (const auto unit = hours_of_unit(plan.search->unit); unit && units > 0)
+    add(units * *unit * slots, false);
+  return least;
+}
+
 }  // namespace
 
 std::vector<PlanLine> search_lines(const Plan& plan) {
   std::vector<PlanLine> lines;
   if (!plan.search) return lines;
   const SearchPreview& search = *plan.search;
-  const bool is_plain = search.trials == 1 && search.first.front().varied.empty();
+  const bool is_plain = search.trials == 1 && !plan.trials && search.first.front().varied.empty();
   if (is_plain) return lines;
   std::string head = fmt::format("{}, {}", search.method, counted(number(search.trials), "trial"));
   if (!search.lengths.empty()) head += ": " + lengths_text(search);
   lines.push_back({"search", std::move(head)});
+  if (const auto hours = slot_hours(plan))
+    lines.push_back({"takes", fmt::format("{} {:.4g} slot-hours",
+                                          hours->is_most ? "at most" : "about", hours->hours)});
   for (std::size_t i = 0; i < search.brackets.size(); ++i) {
     const SearchPreview::Group& bracket = search.brackets[i];
     const std::string trials =
         bracket.trials ? counted(number(*bracket.trials), "trial") + ", " : std::string();
     lines.push_back({fmt::format("bracket {}", i),
-                     fmt::format("{}{} at once, compared at {} {}", trials, bracket.at_once,
-                                 needs_text(bracket.rungs), unit_of(search))});
+                     fmt::format("{}{} at once, {}", trials, bracket.at_once,
+                                 bracket.rungs.empty()
+                                     ? std::string("not compared")
+                                     : fmt::format("compared at {} {}", needs_text(bracket.rungs),
+                                                   unit_of(search)))});
   }
   for (std::size_t i = 0; i < search.first.size(); ++i) {
     const std::string values = varied_text(search.first[i].varied);
@@ -66,7 +107,8 @@ std::vector<PlanLine> search_lines(const Plan& plan) {
   return lines;
 }
 
-nlohmann::ordered_json json_of(const SearchPreview& search) {
+nlohmann::ordered_json search_json(const Plan& plan) {
+  const SearchPreview& search = *plan.search;
   Json brackets = Json::array();
   for (const SearchPreview::Group& bracket : search.brackets) {
     Json rungs = Json::array();
@@ -84,9 +126,11 @@ nlohmann::ordered_json json_of(const SearchPreview& search) {
                      {"seed", search.first[i].sample.seed},
                      {"hyperparameters",
                       Json::parse(search.first[i].sample.hyperparameters_json, nullptr, false)}});
-  return {{"method", search.method},       {"unit", search.unit.empty() ? "steps" : search.unit},
-          {"trials", search.trials},       {"brackets", std::move(brackets)},
-          {"lengths", std::move(lengths)}, {"first", std::move(first)}};
+  const auto hours = slot_hours(plan);
+  return {{"method", search.method},         {"unit", search.unit.empty() ? "steps" : search.unit},
+          {"trials", search.trials},         {"slot_hours", hours ? Json(hours->hours) : Json()},
+          {"brackets", std::move(brackets)}, {"lengths", std::move(lengths)},
+          {"first", std::move(first)}};
 }
 
 }  // namespace train

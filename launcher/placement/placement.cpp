@@ -370,7 +370,7 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
       return tl::make_unexpected(
           Refusal{.reasons = {fmt::format("'{}' {}", host.host.name, few->message), few->hint},
                   .nearest = {}});
-  if (experiment.search.trials != 1) {
+  if (experiment.search.trials != 1 || experiment.search.ends_early) {
     std::optional<std::int64_t> placed;
     if (!experiment.trainer.empty()) placed = place_beside(plan, inventory, occupancy);
     plan.trials = trials_at_once(experiment, search, placed);

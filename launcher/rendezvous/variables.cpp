@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/frameworks.hpp"
@@ -85,6 +88,49 @@ void add_json(const std::string& name, const std::string& json, AtLaunch file,
     variables.set_at_launch(name + "_FILE", file);
 }
 
+// "optimizer.lr" is OPTIMIZER_LR.
+std::string in_capitals(const std::string& name) {
+  std::string text;
+  for (const char byte : name) {
+    const bool is_small = byte >= 'a' && byte <= 'z';
+    const bool is_plain = (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+    if (is_small)
+      text += static_cast<char>(byte - 'a' + 'A');
+    else
+      text += is_plain ? byte : '_';
+  }
+  return text;
+}
+
+// Each value by its name, of groups by its whole path. Where two have one name nobody can say which
+// is meant: none is told.
+void collect_values(const nlohmann::json& values, const std::string& prefix,
+                    std::map<std::string, std::optional<std::string>>& named) {
+  for (const auto& [key, value] : values.items()) {
+    const std::string name = prefix + '_' + in_capitals(key);
+    if (value.is_object()) {
+      collect_values(value, name, named);
+      continue;
+    }
+    std::string text = value.is_string()
+                           ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const bool can_be_told = !value.is_null() && text.find('\0') == text.npos;
+    const bool is_new = named.emplace(name, std::nullopt).second;
+    if (is_new && can_be_told) named[name] = std::move(text);
+    if (!is_new) named[name].reset();
+  }
+}
+
+// For scripts that take flags: python3 train.py --lr $TRAIN_HPARAM_LR.
+void add_values(const std::string& hyperparameters_json, Variables& variables) {
+  const auto values = nlohmann::json::parse(hyperparameters_json, nullptr, false);
+  std::map<std::string, std::optional<std::string>> named;
+  if (values.is_object()) collect_values(values, "TRAIN_HPARAM", named);
+  for (auto& [name, text] : named)
+    if (text) variables.set(name, std::move(*text));
+}
+
 }  // namespace
 
 void add_own(const RankView& view, Variables& variables) {
@@ -108,6 +154,9 @@ void add_own(const RankView& view, Variables& variables) {
              variables);
   else
     variables.set_at_launch("TRAIN_HPARAMS", AtLaunch::hyperparameters);
+  if (experiment.searched.empty() &&
+      is_short_enough("TRAIN_HPARAMS", experiment.hyperparameters_json))
+    add_values(experiment.hyperparameters_json, variables);
   add_json("TRAIN_DATA", experiment.data_json, AtLaunch::data_file, variables);
   variables.set("TRAIN_AGGREGATION_FREQUENCY", std::to_string(experiment.aggregation_frequency));
   variables.set("TRAIN_GRADIENT_COMPRESSION", flag(experiment.gradient_compression));

@@ -172,6 +172,8 @@ class Search {
   static Result<Search> resumed(const SearchSpace& space, const SearchSettings& settings,
                                 const std::vector<SearchDecision>& decisions,
                                 const std::set<std::int64_t>& present);
+  /// The user has ended this trial, which counts as failed.
+  void note_killed(std::int64_t trial);
   /// The best report of a trial that had ended before this search was resumed.
   void recall(const BestReport& best);
 

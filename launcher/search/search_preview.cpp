@@ -41,6 +41,7 @@ Result<SearchPreview> preview_search(const SearchConfig& config) {
   preview.method = to_string(settings.method);
   preview.unit = config.time_metric;
   preview.seed = settings.seed;
+  preview.time_budget = config.time_budget;
   preview.trials = sampler->trials();
   preview.at_once = search->room();
   const std::vector<Bracket> brackets = brackets_of(settings);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,7 @@ struct SearchPreview {
   std::string method;                ///< "random", "adaptive_asha", "tune", ...
   std::string unit;                  ///< of lengths: the time metric; empty: "steps"
   std::uint32_t seed = 0;            ///< `experiment_seed`, of all that is drawn
+  std::optional<std::chrono::milliseconds> time_budget = {};  ///< of all trials together
 
   bool operator==(const SearchPreview&) const = default;
 };

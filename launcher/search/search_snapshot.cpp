@@ -246,6 +246,11 @@ Result<Search> Search::resumed(const SearchSpace& space, const SearchSettings& s
   return search;
 }
 
+void Search::note_killed(std::int64_t trial) {
+  if (trial >= 0 && trial < trials() && state(trial) == TrialState::failed)
+    enter(trial, TrialState::killed);
+}
+
 void Search::recall(const BestReport& best) {
   if (best.trial >= 0 && best.trial < trials()) note_best(at(best.trial), best.step, best.metric);
 }

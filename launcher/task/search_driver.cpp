@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "config_schema/text/duration.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/search/trial_experiment.hpp"
@@ -122,7 +123,22 @@ bool SearchDriver::is_any_well() const {
 
 bool SearchDriver::has_succeeded() const {
   const bool are_failures_fatal = work_.is_strict && search_.count(TrialState::failed) > 0;
-  return !is_refused_ && !no_host_ && is_any_well() && !are_failures_fatal;
+  const bool is_in_vain = is_budget_spent_ && !has_reported_;
+  return !is_refused_ && !no_host_ && !is_in_vain && is_any_well() && !are_failures_fatal;
+}
+
+// Nobody has learned anything from the trials that the budget has ended.
+Failure SearchDriver::nothing_in_time() const {
+  const SearchConfig& config = *work_.experiment.search_config;
+  const std::string what = has_no_metric() ? "anything" : fmt::format("'{}'", config.metric);
+  return {{},
+          make_error(ErrorClass::worker,
+                     fmt::format("no trial has reported {} in the time of the search, {} "
+                                 "(time_budget_s)",
+                                 what, duration_text(*config.time_budget))),
+          {},
+          -1,
+          0};
 }
 
 std::string SearchDriver::failure_words(const Failure& cause) const {
@@ -145,6 +161,10 @@ RunOutcome SearchDriver::outcome() const {
   if (outcome.succeeded || stop_signal_) return outcome;
   if (no_host_) {
     outcome.cause = no_host_;
+    return outcome;
+  }
+  if (is_budget_spent_ && !has_reported_ && !is_refused_) {
+    outcome.cause = nothing_in_time();
     return outcome;
   }
   Failure cause{{}, make_error(ErrorClass::worker, "no trial has ended well"), {}, -1, 0};
@@ -314,6 +334,9 @@ void SearchDriver::reported(int trial, const std::string& json) {
       read_trial_report(nlohmann::json::parse(json, nullptr, false),
                         {config.metric, config.time_metric}, ++running->second.reports);
   if (read.says_invalid) return happened(search_event::SaidInvalid{trial});
+  if (read.decides() || has_no_metric()) has_reported_ = true;
+  if (read.metric && !read.step && !std::exchange(is_without_step_, true))
+    hooks_.on_report_without_step(trial);
   if (read.decides()) happened(search_event::Reported{trial, *read.step, *read.metric});
 }
 
@@ -334,9 +357,14 @@ void SearchDriver::limit_time(nanoseconds since) {
     return timers_.after(std::max(span - since, nanoseconds(0)), std::move(then));
   };
   if (budget && (!limit || *budget <= *limit))
-    time_limit_ = after(*budget, [this] { happened(search_event::CutShort{}); });
+    time_limit_ = after(*budget, [this] { end_budget(); });
   else if (limit)
     time_limit_ = after(*limit, [this] { stop(runtime_over); });
+}
+
+void SearchDriver::end_budget() {
+  is_budget_spent_ = true;
+  happened(search_event::CutShort{});
 }
 
 // A stop of the user's ends the task with its last trial, of which nothing else is heard.

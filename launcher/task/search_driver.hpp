@@ -61,6 +61,9 @@ class SearchDriver {
         [](const std::string&, const Error&, milliseconds) {};
     /// Others hold what this trial was to have: it waits for slots again.
     std::function<void(int trial, const Error& why)> on_held = [](int, const Error&) {};
+    /// This trial has reported the metric of the search, and not after how much training. Comes
+    /// once: such reports decide nothing.
+    std::function<void(int trial)> on_report_without_step = [](int) {};
   };
 
   /// Class `config` as of `Search::make`; class `no_input` where what another supervisor has left
@@ -90,6 +93,8 @@ class SearchDriver {
   bool is_stopped() const { return stop_signal_.has_value(); }
   /// Others hold what a trial was to have, and none has started: the search has ended with that.
   bool is_refused() const { return is_refused_; }
+  /// Any trial has reported what the search looks at.
+  bool has_reported() const { return has_reported_; }
   /// Trials that were begun and have not ended.
   std::size_t running() const { return running_.size(); }
 
@@ -132,6 +137,8 @@ class SearchDriver {
   Plan plan_of(std::int64_t trial) const;
   TrialWork work_of(const std::shared_ptr<const Plan>& plan, int first_attempt) const;
   void limit_time(nanoseconds since);
+  void end_budget();
+  bool has_no_metric() const { return work_.experiment.search_config->metric.empty(); }
   TaskHooks with_reports(TaskHooks hooks, int trial);
   void reported(int trial, const std::string& json);
   void started(int trial);
@@ -145,6 +152,7 @@ class SearchDriver {
   void take(const Plan& plan);
   bool is_any_well() const;
   bool has_succeeded() const;
+  Failure nothing_in_time() const;
   std::string failure_words(const Failure& cause) const;
 
   SearchWork work_;
@@ -174,6 +182,9 @@ class SearchDriver {
   std::unique_ptr<Subscription> next_try_;  ///< of what was passed over
   bool has_started_ = false;
   bool is_refused_ = false;
+  bool has_reported_ = false;
+  bool is_without_step_ = false;  ///< some report was, as was told
+  bool is_budget_spent_ = false;  ///< what ran was cut short therefore
 };
 
 /// How a trial has ended, by its last attempt.

@@ -82,7 +82,7 @@ class AttemptReader {
 };
 
 // The search takes a trial for ended as soon as it was told to stop; one that it counts as failed
-// the user may have killed.
+// the user may have killed, and has, where it never began.
 TrialState state_of(const TrialRecord& trial, TrialState decided,
                     const std::map<std::int64_t, Sequel>& ended, bool is_over) {
   const auto end = ended.find(trial.trial);
@@ -90,7 +90,8 @@ TrialState state_of(const TrialRecord& trial, TrialState decided,
   const bool is_decided = decided != TrialState::running && decided != TrialState::waiting;
   if (is_decided && !has_ended && !trial.attempts.empty()) return TrialState::stopping;
   const bool was_stopped = end != ended.end() && end->second == Sequel::stopped;
-  if (decided == TrialState::failed && was_stopped) return TrialState::killed;
+  if (decided == TrialState::failed && (was_stopped || trial.attempts.empty()))
+    return TrialState::killed;
   if (is_decided) return decided;
   if (has_ended) return TrialState::stopped;
   return trial.attempts.empty() ? TrialState::waiting : TrialState::running;
@@ -194,6 +195,27 @@ void add_reports(SearchRecord& search,
     add_reports_of(search.config, trial, reports_of(trial),
                    stop == stops.end() ? nullptr : stop->second);
   }
+}
+
+std::optional<TrialRank> trial_rank_of(const std::vector<JournalEntry>& journal, std::int64_t trial,
+                                       int rank) {
+  std::optional<TrialPlace> place;
+  bool has_ended = false;
+  for (const JournalEntry& entry : journal) {
+    if (!is_of_trial(entry.record) || entry.trial != trial) continue;
+    if (const auto* begun = std::get_if<journal_record::AttemptBegun>(&entry.record)) {
+      place = begun->place;
+      has_ended = false;
+    }
+    if (std::holds_alternative<journal_record::TrialOver>(entry.record)) has_ended = true;
+  }
+  if (!place) return std::nullopt;
+  for (const HostPlace& host : place->hosts) {
+    const int ranks = static_cast<int>(host.slots.size());
+    if (rank < ranks) return TrialRank{host.host, has_ended};
+    rank -= ranks;
+  }
+  return std::nullopt;
 }
 
 std::optional<BestReport> best_of(const SearchRecord& search) {

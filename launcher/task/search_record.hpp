@@ -65,6 +65,18 @@ Result<SearchRecord> search_record(const SearchConfig& config,
 void add_reports(SearchRecord& search,
                  const std::function<std::vector<std::string>(const TrialRecord&)>& reports_of);
 
+/// Where a rank of a trial is.
+struct TrialRank {
+  std::string host;
+  bool has_ended = false;  ///< the trial, as far as the journal has it
+
+  bool operator==(const TrialRank&) const = default;
+};
+
+/// In the last attempt of the trial; nothing where that has not begun, or has no such rank.
+std::optional<TrialRank> trial_rank_of(const std::vector<JournalEntry>& journal, std::int64_t trial,
+                                       int rank);
+
 /// The best of all trials that are not invalid.
 std::optional<BestReport> best_of(const SearchRecord& search);
 

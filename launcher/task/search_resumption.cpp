@@ -46,6 +46,11 @@ Result<void> SearchDriver::take_over(const SearchLeft& left) {
   decided_ = left.replay.decisions.size();
   for (const TrialRecord& trial : left.record.trials) {
     if (trial.best) search_.recall(*trial.best);
+    if (trial.state == TrialState::killed) search_.note_killed(trial.trial);
+    has_reported_ = has_reported_ || std::any_of(trial.reports.begin(), trial.reports.end(),
+                                                 [this](const KeptReport& report) {
+                                                   return report.step || has_no_metric();
+                                                 });
     const TrialState state = search_.state(trial.trial);
     const bool is_open = state == TrialState::waiting || state == TrialState::running ||
                          state == TrialState::stopping;
@@ -95,11 +100,14 @@ void SearchDriver::resume(const Replay& replay) {
   for (const auto& [trial, reports] : std::exchange(left_reports_, {}))
     for (const std::string& report : reports) reported(trial, report);
   std::optional<Instant> started_at;
-  for (const auto& [number, trial] : replay.trials) {
-    if (trial.over) repeat_end(number, trial);
+  for (const auto& [number, trial] : replay.trials)
     if (const auto at = trial.task.started_at())
       started_at = std::min(started_at.value_or(*at), *at);
-  }
+  // What was ended since the time of the search was over has not failed.
+  const auto& budget = work_.experiment.search_config->time_budget;
+  if (budget && started_at && *started_at + *budget <= timers_.now()) end_budget();
+  for (const auto& [number, trial] : replay.trials)
+    if (trial.over) repeat_end(number, trial);
   left_.clear();
   happened(search_event::Start{});
   is_acting_ = false;

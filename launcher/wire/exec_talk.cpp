@@ -28,6 +28,7 @@ json json_of(const Start& start) {
   json command = json::array();
   for (const std::string& argument : start.command) command.push_back(from_bytes(argument));
   json value{{"type", "start"}, {"rank", start.rank}, {"command", std::move(command)}};
+  if (start.trial != 0) value["trial"] = start.trial;
   if (!start.terminal) return value;
   value["terminal"] = json_of(*start.terminal);
   value["terminal_type"] = from_bytes(start.terminal_type);
@@ -52,6 +53,7 @@ json json_of(const End& end) {
 Start start_of(const json& value) {
   Start start;
   start.rank = int_field(value, "rank");
+  start.trial = optional_int_field(value, "trial", 0, INT32_MAX).value_or(0);
   for (const json& argument : array_field(value, "command", most_arguments))
     start.command.push_back(to_bytes(argument));
   if (start.command.empty()) throw Malformed{"a command without a program"};

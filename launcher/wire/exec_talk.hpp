@@ -32,6 +32,7 @@ struct Start {
   std::vector<std::string> command;      ///< program and arguments, at least one
   std::optional<TerminalSize> terminal;  ///< it gets a terminal; nothing: pipes
   std::string terminal_type = {};        ///< TERM
+  int trial = 0;                         ///< of a search: the rank is this trial's
   bool operator==(const Start&) const = default;
 };
 /// To the host: the terminal has another size now.

@@ -97,7 +97,7 @@ one_trial_is_killed() {
     await_search 0
     expect_printed '^\[4\] done 4$'
     ! printed '^\[1\] done' || note_failure "trial 1 has ended by itself"
-    expect_last_said 'train: 5 trials: 4 succeeded, 1 killed'
+    expect_last_said 'train: 5 trials: 4 succeeded, 1 killed' "train: no trial has reported 'loss', so none is the best"
     refuses 66 "^train: task $id has ended already, with all its trials: succeeded$" "$id" --trial 0
     expect_err "^  train task show $id says how$"
     expect_last_err 'failed: no_input (exit 66)'
@@ -264,6 +264,38 @@ gone_on_with() {
     expect_gone
 }
 
+# Launchers killed at random moments, TRAIN_KILLS of them, of as many searches as that takes;
+# TRAIN_KILL_SEED to have the same again.
+killed_at_any_moment() {
+    local seed=${TRAIN_KILL_SEED:-$RANDOM} kills=${TRAIN_KILLS:-40} killed=0 searches=0 undisturbed
+    RANDOM=$seed
+    # waits: a trial has time to be killed
+    write_search "$halving" 'on_launcher_loss: 1h' 'stop_notice: 1h' <<<"${stepping/train report/sleep 0.05; train report}"
+    touch on end
+    start_search
+    await_search 0
+    id=$(task_id)
+    undisturbed=$(decisions)
+    while ((killed < kills)); do
+        rm -f said.*
+        start_search
+        within 20 "the search has begun" has_said 0 'at 1'
+        id=$(task_id)
+        while [[ $(state_of "$id") =~ ^(running|unattended)$ ]]; do
+            sleep "0.$(printf %03d $((RANDOM % 400)))" # waits: killed at any moment
+            kill -KILL "$launcher" 2>/dev/null && killed=$((killed + 1))
+            await
+            [ "$(state_of "$id")" != unattended ] || start task attach "$id"
+        done
+        searches=$((searches + 1))
+        expect_equal "state of $id" succeeded "$(state_of "$id")"
+        expect_equal "decisions of $id, seed $seed" "$undisturbed" "$(decisions)"
+        [ "$case_failed" = no ] || return
+    done
+    echo "      $killed launchers of $searches searches killed, seed $seed"
+    expect_gone
+}
+
 # hold_slots: a task that holds both until there is a file "go"; sets `holder`.
 hold_slots() {
     sed -i '/^leases/d' x.yaml
@@ -354,7 +386,7 @@ some_fail() {
     write_search "$random, max_trials: 4" <<<'exit $((TRAIN_TRIAL_ID % 2))'
     start_search
     await_search 0
-    expect_last_said 'train: 4 trials: 2 succeeded, 2 failed'
+    expect_last_said 'train: 4 trials: 2 succeeded, 2 failed' "train: no trial has reported 'loss', so none is the best"
     expect_equal "state" succeeded "$(state_of "$(task_id)")"
 }
 
@@ -468,6 +500,93 @@ fails_on_its_own() {
     touch end
     run task wait "$id"
     expect_status 7
+}
+
+# Of each trial that runs, and of its files also later.
+ranks_of_trials_are_reached() {
+    write_search "$random, max_trials: 3" <<<'mkdir -p "files.$TRAIN_TRIAL_ID"; echo "of $TRAIN_TRIAL_ID" >"files.$TRAIN_TRIAL_ID/it"
+        '"$sleeping"
+    start_search
+    within 20 "two trials are up" are_up 0 1
+    id=$(task_id)
+    run_task exec "$id" --trial 1 -- /bin/sh -c 'echo "beside $TRAIN_TRIAL_ID"; exit 5'
+    expect_status 5
+    expect_out '^beside 1$'
+    run_task exec "$id" --trial 0 -- /bin/sh -c 'echo "beside $TRAIN_TRIAL_ID"'
+    expect_out '^beside 0$'
+    run_task get "$id" --trial 1 files.1/it -
+    expect_equal "its file" "of 1" "$(cat "$work/out")"
+    local command
+    for command in "exec $id -- /bin/true" "get $id x -"; do
+        # shellcheck disable=SC2086 # several words
+        run_task $command
+        expect_status 64
+        expect_err "^train: task $id is a search: say of which trial, as --trial 0$"
+    done
+    run_task exec "$id" --trial 2 -- /bin/true
+    expect_status 66
+    expect_err "^train: no trial 2 of task $id has begun$"
+    run_task exec "$id" --trial 1 --rank 1 -- /bin/true
+    expect_status 66
+    expect_err "has no rank 1"
+    touch end.0
+    within 20 "the third begins" are_up 2
+    run_task exec "$id" --trial 0 -- /bin/true
+    expect_status 66
+    expect_err "^train: trial 0 of task $id has ended$"
+    touch end
+    await_search 0
+    run task get "$id" --trial 2 files.2 copied
+    expect_status 0
+    expect_equal "its file" "of 2" "$(cat copied/it)"
+    run launch -n 1 -- /bin/true
+    run task get "$(task_id)" --trial 1 x -
+    expect_status 66
+    expect_err "has no trial 1: it is no search$"
+}
+
+# A trial alone, which its reports or its time end early, is one of a search.
+one_trial_may_be_searched() {
+    cat >tune.yaml <<'YAML'
+entrypoint: ["/bin/sh", "-c", "for i in 1 2 3 4 5; do train report loss=0.$i; done; until [ -e \"$TRAIN_STOP_FILE\" ]; do sleep 0.05; done"]
+param_space: {x: {uniform: [0, 1]}}
+stop_notice: 1h
+tune_config: {metric: loss, mode: min, scheduler: {type: asha, max_t: 4}}
+YAML
+    run launch tune.yaml
+    expect_status 0
+    expect_err '^train: 1 trial: 1 succeeded$'
+    run task best "$(task_id)"
+    expect_out '^loss: 0\.1$'
+}
+
+# Script and file disagree about what is reported: it is said, and none is the best.
+what_is_not_reported_is_said() {
+    write_search 'name: async_halving, num_rungs: 2, time_metric: batches, max_time: 9, max_trials: 3, max_concurrent_trials: 1' \
+        <<<'train report loss=0.5; train report loss=0.4'
+    start_search
+    await_search 0
+    expect_said "^train: warning: trial 0 has reported 'loss' without 'batches' or 'step', the training after which trials are compared: such reports decide nothing$"
+    expect_equal "how often" 1 "$(grep -c "without 'batches'" "$work/search.err")"
+    expect_last_said 'train: 3 trials: 3 succeeded' "train: no trial has reported 'loss' with 'batches' or 'step', so none is the best"
+    id=$(grep -ao 'task [a-z2-7]*' "$work/search.err" | head -n 1 | cut -d ' ' -f 2)
+    run task best "$id"
+    expect_status 66
+    expect_err "^train: no trial of task $id has reported 'loss' as a number with 'batches' or 'step'$"
+}
+
+# The first says so by its report, the second by its code.
+senseless_ones_are_replaced() {
+    write_search "$random, max_trials: 2" 'max_restarts: 0' <<'TRIAL'
+case $TRAIN_TRIAL_ID in
+    0) train report invalid_hp=true; until [ -e "$TRAIN_STOP_FILE" ]; do sleep 0.02; done ;;
+    1) exit 80 ;;
+    *) train report loss=0.5 --step 1 ;;
+esac
+TRIAL
+    start_search
+    await_search 0
+    expect_said '^train: 4 trials: 2 succeeded, 2 invalid$'
 }
 
 # Trial N reports the loss (N+1) / 10 at step 1, and then 0.05 if it is 2.
@@ -822,6 +941,10 @@ test_case "after Ctrl-C there is no table" is_interrupted_at_a_terminal
 test_case "a table of trials loses nothing of what is printed, however much" much_is_printed_at_a_terminal
 test_case "where nobody looks, or the cursor cannot be moved, there is no table" has_no_table
 test_case "a task is watched until it ends" is_watched
+test_case "commands run beside ranks of trials, whose files are fetched" ranks_of_trials_are_reached
+test_case "one trial alone may be what a search is about" one_trial_may_be_searched
+test_case "reports that decide nothing are told of" what_is_not_reported_is_said
+test_case "trials whose hyperparameters make no sense are replaced" senseless_ones_are_replaced
 test_case "a search that has had its time ends well" has_had_its_time
 test_case "one trial of a search is killed, and the search goes on" one_trial_is_killed
 test_case "a trial that is killed sees its stop file, and is not killed twice" stopping_is_said
@@ -829,6 +952,7 @@ test_case "to kill one trial takes one task that is a search" kill_of_one_trial_
 test_case "a launcher that cannot end one trial is told from one that is not heard" older_launcher
 test_case "nobody ends one trial of a search whose launcher has died" unattended
 race_case "a search whose launcher is killed is gone on with, and decides the same" gone_on_with
+soak_case "a search decides the same at whatever moments its launchers are killed" killed_at_any_moment
 test_case "nor of one that waits for slots, which it has in its turn" waits_in_line
 test_case "a search that waits for slots is killed" stops_waiting
 test_case "a search whose slots others hold does not try one trial after the other" finds_slots_held

@@ -15,7 +15,8 @@ using namespace train::testing;
 TEST_CASE("a record is read as it was written") {
   AgentRecord record = record_of_this_process();
   record.cgroup = "/sys/fs/cgroup/train-abc-0-7";
-  record.ranks = {{12, 345, {678, 679}, 0}, {13, 346, {}, 70'000}, {14, 347, {680}}};
+  record.ranks = {
+      {12, 345, {678, 679}, 0}, {13, 346, {}, 70'000}, {14, 347, {680}}, {15, 348, {681}, 3, 12}};
   CHECK(record.agent == ::getpid());
   CHECK(record.agent_start > 0);
   CHECK_FALSE(record.boot_id.empty());
@@ -43,7 +44,7 @@ TEST_CASE("an agent writes its ranks into its lock file") {
   CHECK(!recorder.make_cgroup_of({}));
   auto pipe = make_pipe();
   REQUIRE(pipe);
-  recorder.add({::getpid(), -1, pipe->read_end.get(), -1, boot_time()}, 7);
+  recorder.add({::getpid(), -1, pipe->read_end.get(), -1, boot_time()}, 3, 7);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const AgentRecord record = read_agent_record(file.get());
   AgentRecord expected = record_of_this_process();
@@ -55,6 +56,7 @@ TEST_CASE("an agent writes its ranks into its lock file") {
   CHECK(record.ranks.front().started_by <= clock_ticks(boot_time()));
   CHECK(record.ranks.front().pipes.size() == 1);
   CHECK(record.ranks.front().number == 7);
+  CHECK(record.ranks.front().trial == 3);
 }
 
 TEST_CASE("an agent without a lock file records nothing, one behind a link refuses") {

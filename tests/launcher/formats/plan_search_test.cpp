@@ -52,6 +52,31 @@ TEST_CASE("a plan says what a search will do") {
   CHECK(lines_of(*make_plan(slot_experiment(2), gpu_inventory({2}))).empty());
 }
 
+TEST_CASE("a plan says what a search takes where time is known") {
+  CHECK(lines_of(searching_plan(asha())).find("slot-hours") == std::string::npos);
+  SearchConfig search = asha();
+  search.time_metric = "seconds";  // 53 x 15 + 30 x 62 + 13 x 250 + 4 x 1000, on two slots
+  CHECK(lines_of(searching_plan(search)).find("\ntakes: about 5.503 slot-hours\n") !=
+        std::string::npos);
+  search.time_metric = "hours";
+  search.time_budget = std::chrono::minutes(90);
+  Plan plan = searching_plan(search);
+  REQUIRE(plan.trials);
+  CHECK(plan.trials->at_once == 1);
+  CHECK(lines_of(plan).find("\ntakes: at most 3 slot-hours\n") != std::string::npos);
+  CHECK(search_json(plan)["slot_hours"] == 3.0);
+  plan.experiment.max_runtime = std::chrono::minutes(30);
+  CHECK(lines_of(plan).find("\ntakes: at most 1 slot-hours\n") != std::string::npos);
+}
+
+TEST_CASE("brackets of Tune's that no training reaches are not compared") {
+  SearchConfig search;
+  search.settings.method = SearchMethod::tune;
+  search.settings.num_samples = 3;
+  search.settings.tune_asha = TuneAshaSettings{.max_t = 4, .brackets = 3};
+  CHECK(lines_of(searching_plan(search)).find("at once, not compared\n") != std::string::npos);
+}
+
 TEST_CASE("a search that makes no sense is refused with the reason") {
   SearchConfig search = asha();
   search.settings.method = SearchMethod::grid;

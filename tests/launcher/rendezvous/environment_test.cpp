@@ -47,6 +47,7 @@ TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there")
                         {"TRAIN_GLOBAL_BATCH_SIZE", "64"},
                         {"TRAIN_GRADIENT_COMPRESSION", "0"},
                         {"TRAIN_HPARAMS", R"({"lr":0.1})"},
+                        {"TRAIN_HPARAM_LR", "0.1"},
                         {"TRAIN_METRICS_FILE", "<metrics_file>"},
                         {"TRAIN_PER_SLOT_BATCH_SIZE", "16"},
                         {"TRAIN_RESTART_COUNT", "0"},
@@ -56,6 +57,22 @@ TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there")
                         {"TRAIN_TRIAL_ID", "0"},
                         {"WORLD_SIZE", "4"}};
   CHECK(values_of(plan, 3) == expected);
+}
+
+TEST_CASE("each hyperparameter has a variable, but where two would have one name") {
+  ExperimentConfig experiment = slot_experiment(1);
+  experiment.hyperparameters_json =
+      R"({"a b": "x y", "deep": {"er": {"n": 3}}, "flag": true, "list": [1, "two"],
+          "lr": 1e-05, "none": null, "nul": "a\u0000b", "twin": 1, "TWIN": 2, "x": {"y": 1},
+          "x_y": 2})";
+  std::map<std::string, std::string> found;
+  for (const auto& [name, text] : values_of(planned(experiment, gpu_inventory({1})), 0))
+    if (name.starts_with("TRAIN_HPARAM_")) found[name] = text;
+  CHECK(found == std::map<std::string, std::string>{{"TRAIN_HPARAM_A_B", "x y"},
+                                                    {"TRAIN_HPARAM_DEEP_ER_N", "3"},
+                                                    {"TRAIN_HPARAM_FLAG", "true"},
+                                                    {"TRAIN_HPARAM_LIST", "[1,\"two\"]"},
+                                                    {"TRAIN_HPARAM_LR", "1e-05"}});
 }
 
 TEST_CASE("on one host the master is loopback") {

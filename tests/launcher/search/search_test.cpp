@@ -141,6 +141,21 @@ TEST_CASE("a user may kill trials that run and trials that wait") {
   CHECK(player.search().recorded(0, 0).size() == 2);
 }
 
+TEST_CASE("one that counts as failed was killed, where that is known") {
+  SearchPlayer player(halving(2, 2, 4, 5, 2));
+  player.start();
+  player.over(0, TrialEnd::failed);
+  auto search =
+      Search::resumed(SearchSpace(), halving(2, 2, 4, 5, 2), player.search().decisions(), {1});
+  REQUIRE(search);
+  REQUIRE(search->state(0) == TrialState::failed);
+  for (const std::int64_t trial : {-1, 0, 1, 99}) search->note_killed(trial);
+  CHECK(search->state(0) == TrialState::killed);
+  CHECK(search->state(1) == TrialState::running);
+  CHECK(search->count(TrialState::failed) == 0);
+  CHECK(search->count(TrialState::killed) == 1);
+}
+
 TEST_CASE("a report that hyperparameters are invalid stops and replaces its trial") {
   SearchPlayer player(halving(2, 2, 4, 2, 2), SearchPlayer::Ends::stay);
   player.start();

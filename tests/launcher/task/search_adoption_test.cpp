@@ -134,6 +134,10 @@ class World {
     return text;
   }
   void stop_after(int what) { stop_after_ = what; }
+  void pass_after(int what, nanoseconds time) {
+    pass_after_ = what;
+    pass_ = time;
+  }
 
  private:
   void begin() {
@@ -213,6 +217,7 @@ class World {
   bool is_killed() {
     ++happened_;
     if (happened_ == stop_after_) launcher_->search->stop(15);
+    if (happened_ == pass_after_) launcher_->timers.pass(pass_);
     const auto& entries = launcher_->journal.entries;
     const bool is_end_written =
         !entries.empty() && std::holds_alternative<record::TaskOver>(entries.back().record);
@@ -464,6 +469,8 @@ class World {
   int launchers_ = 0;
   int most_running_ = 0;
   int stop_after_ = -1;
+  int pass_after_ = -1;
+  nanoseconds pass_{0};
 };
 
 const char* const three_hosts =
@@ -574,6 +581,30 @@ TEST_CASE("a stop that a launcher has begun is gone on with") {
     world.run({point});
     for (std::int64_t trial = 0; trial < world.search().trials(); ++trial)
       REQUIRE(trial_states().row(world.search().state(trial)).next.empty());
+  }
+}
+
+TEST_CASE("trials that were ended since the time of their search was over have not failed") {
+  const Setting setting(
+      "entrypoint: 'true'\nparam_space: {x: {uniform: [0, 1]}}\n"
+      "num_samples: 12\nmetric: loss\nmode: min\ntime_budget_s: 1000\n",
+      three_hosts);
+  Script script = lively();
+  script.exit_code = [](AttemptId) { return 0; };
+  World undisturbed(setting, script);
+  undisturbed.pass_after(90, 1'000s);
+  undisturbed.run({});
+  REQUIRE(undisturbed.outcome().succeeded);
+  REQUIRE(undisturbed.search().count(TrialState::succeeded) > 0);
+  REQUIRE(undisturbed.search().count(TrialState::stopped) > 2);
+  for (int point = 91; point <= undisturbed.happened(); ++point) {
+    CAPTURE(point);
+    World world(setting, script);
+    world.pass_after(90, 1'000s);
+    world.run({point});
+    REQUIRE(world.outcome().succeeded);
+    REQUIRE(world.decisions() == undisturbed.decisions());
+    REQUIRE(world.states() == undisturbed.states());
   }
 }
 

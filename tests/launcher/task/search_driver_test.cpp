@@ -59,6 +59,7 @@ struct SearchBench {
       left_out.push_back(host);
     };
     hooks.on_held = [this](int trial, const Error&) { held.push_back(trial); };
+    hooks.on_report_without_step = [this](int trial) { without_step.push_back(trial); };
     search = std::move(SearchDriver::make({experiment, inventory, addresses, plan, {}, is_strict},
                                           timers, hooks))
                  .value();
@@ -239,6 +240,7 @@ struct SearchBench {
   std::set<std::pair<std::size_t, AttemptId>> started;      ///< by link, that have not ended
   std::vector<std::string> left_out;
   std::vector<int> held;
+  std::vector<int> without_step;
   std::vector<int> stopped;
   std::vector<int> over;
   int now_running = 0;
@@ -445,7 +447,34 @@ TEST_CASE("a search that has had its time ends what runs as stopped") {
   CHECK(bench.overs == 1);
   CHECK(bench.search->search().count(TrialState::stopped) == bench.search->search().trials());
   CHECK(bench.driver->outcome().stop_signal == trial_stop);
+  const RunOutcome outcome = bench.search->outcome();
+  REQUIRE(outcome.cause);
+  CHECK(outcome.cause->error.diagnostics.front().message ==
+        "no trial has reported 'loss' in the time of the search, 60 s (time_budget_s)");
+}
+
+TEST_CASE("one report is enough for a search that has had its time to end well") {
+  SearchBench bench(
+      "entrypoint: 'true'\n"
+      "tune_config: {num_samples: 9, metric: loss, mode: min, time_budget_s: 60}\n"
+      "param_space: {x: {uniform: [0, 1]}}\n");
+  bench.report(2, 1, "0.5");
+  bench.timers.pass(60s);
+  bench.settle();
+  CHECK(bench.overs == 1);
   CHECK(bench.search->outcome().succeeded);
+}
+
+TEST_CASE("reports that do not say after how much training they came decide nothing, as is told") {
+  SearchBench bench(halving);
+  bench.print(0, "{\"loss\": 0.5}\n", 0, OutputStream::metrics);
+  bench.print(1, "{\"loss\": 0.5}\n", 0, OutputStream::metrics);
+  bench.print(1, "{\"other\": 1, \"batches\": 1}\n", 0, OutputStream::metrics);
+  CHECK(bench.without_step == std::vector{0});
+  CHECK_FALSE(bench.search->has_reported());
+  CHECK(bench.journaled().empty());
+  bench.report(1, 1, "0.5");
+  CHECK(bench.search->has_reported());
 }
 
 TEST_CASE("a search of which every trial has failed has failed") {

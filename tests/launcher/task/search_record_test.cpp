@@ -129,6 +129,37 @@ TEST_CASE("one that the user has ended counts as failed, and is killed") {
   CHECK(search->trials[2].state == TrialState::killed);
 }
 
+TEST_CASE("one that has never begun was ended by the user, where it counts as failed") {
+  Written journal;
+  journal.add(record::Supervised{1}).begin(0).begin(1).begin(2);
+  journal.decide({0, SearchVerdict::ended}).end(0, Sequel::succeeded);
+  journal.decide({3, SearchVerdict::failed});
+  const auto search = search_record(small_halving(), journal.entries(), false);
+  REQUIRE(search);
+  CHECK(search->trials[3].state == TrialState::killed);
+}
+
+TEST_CASE("where a rank of a trial is, the journal says") {
+  Written journal;
+  const auto begin = [&](int attempt, const char* second) {
+    journal.add(
+        record::AttemptBegun{attempt, TrialPlace{{{"h0", 1, {{0}}}, {second, 2, {{0}, {1}}}}, {}}},
+        7);
+  };
+  journal.begin(0);
+  begin(0, "h1");
+  CHECK_FALSE(trial_rank_of(journal.entries(), 3, 0));
+  CHECK_FALSE(trial_rank_of(journal.entries(), 7, 3));
+  CHECK(trial_rank_of(journal.entries(), 0, 0) == TrialRank{"h0", false});
+  CHECK(trial_rank_of(journal.entries(), 7, 0) == TrialRank{"h0", false});
+  CHECK(trial_rank_of(journal.entries(), 7, 2) == TrialRank{"h1", false});
+  begin(1, "h2");
+  CHECK(trial_rank_of(journal.entries(), 7, 1) == TrialRank{"h2", false});
+  journal.end(7, Sequel::succeeded);
+  CHECK(trial_rank_of(journal.entries(), 7, 1) == TrialRank{"h2", true});
+  CHECK(trial_rank_of(journal.entries(), 0, 0) == TrialRank{"h0", false});
+}
+
 TEST_CASE("reports count until the one by which a trial is told to stop") {
   auto search = search_record(small_halving(), some_journal().entries(), false);
   REQUIRE(search);

@@ -23,7 +23,7 @@ Result<ExecMessage> sent(const ExecMessage& message, FrameSender by) {
 
 TEST_CASE("what is said beside a rank arrives as it was said") {
   const exec_talk::Start piped{3, {"sh", "-c", "", "it's \xff"}, std::nullopt};
-  const exec_talk::Start typed{0, {"top"}, TerminalSize{24, 80}, "xterm-256color"};
+  const exec_talk::Start typed{0, {"top"}, TerminalSize{24, 80}, "xterm-256color", 12};
   for (const ExecMessage& message : std::vector<ExecMessage>{
            piped, typed, exec_talk::Resize{{0, 65'535}}, exec_talk::Signal{15},
            exec_talk::EndOfInput{}, exec_talk::Alive{}, exec_talk::Taken{std::uint64_t{1} << 40}}) {
