@@ -351,15 +351,22 @@ void SearchDriver::started(int trial) {
 }
 
 void SearchDriver::limit_time(nanoseconds since) {
-  const auto budget = work_.experiment.search_config->time_budget;
+  const auto time = budget();
   const auto limit = work_.experiment.max_runtime;
   const auto after = [&](milliseconds span, std::function<void()> then) {
     return timers_.after(std::max(span - since, nanoseconds(0)), std::move(then));
   };
-  if (budget && (!limit || *budget <= *limit))
-    time_limit_ = after(*budget, [this] { end_budget(); });
+  if (time)
+    time_limit_ = after(*time, [this] { end_budget(); });
   else if (limit)
     time_limit_ = after(*limit, [this] { stop(runtime_over); });
+}
+
+// Nothing, too, where the whole task ends before.
+std::optional<milliseconds> SearchDriver::budget() const {
+  const auto& time = work_.experiment.search_config->time_budget;
+  const auto& limit = work_.experiment.max_runtime;
+  return time && limit && *limit < *time ? std::nullopt : time;
 }
 
 void SearchDriver::end_budget() {

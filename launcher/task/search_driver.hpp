@@ -137,6 +137,7 @@ class SearchDriver {
   Plan plan_of(std::int64_t trial) const;
   TrialWork work_of(const std::shared_ptr<const Plan>& plan, int first_attempt) const;
   void limit_time(nanoseconds since);
+  std::optional<milliseconds> budget() const;
   void end_budget();
   bool has_no_metric() const { return work_.experiment.search_config->metric.empty(); }
   TaskHooks with_reports(TaskHooks hooks, int trial);

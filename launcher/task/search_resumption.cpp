@@ -103,11 +103,16 @@ void SearchDriver::resume(const Replay& replay) {
   for (const auto& [number, trial] : replay.trials)
     if (const auto at = trial.task.started_at())
       started_at = std::min(started_at.value_or(*at), *at);
+  const auto repeat_ends = [&](bool of_stopped) {
+    for (const auto& [number, trial] : replay.trials)
+      if (trial.over && (trial.over->why == Sequel::stopped) == of_stopped)
+        repeat_end(number, trial);
+  };
+  repeat_ends(false);
   // What was ended since the time of the search was over has not failed.
-  const auto& budget = work_.experiment.search_config->time_budget;
-  if (budget && started_at && *started_at + *budget <= timers_.now()) end_budget();
-  for (const auto& [number, trial] : replay.trials)
-    if (trial.over) repeat_end(number, trial);
+  const auto limit = budget();
+  if (limit && started_at && *started_at + *limit <= timers_.now()) end_budget();
+  repeat_ends(true);
   left_.clear();
   happened(search_event::Start{});
   is_acting_ = false;
