@@ -22,8 +22,7 @@ namespace train {
 ///
 /// Lines of text: "boot ID", "namespace NAME", "agent PID START", "login TEXT", "cgroup PATH", and
 /// "rank PID STARTED_BY PIPE PIPE #NUMBER" for each rank, of a trial but the first with ".TRIAL"
-/// behind its number. Instants are in clock ticks since boot,
-/// as in /proc/PID/stat.
+/// behind its number. Instants are in clock ticks since boot, as in /proc/PID/stat.
 struct AgentRecord {
   /// A rank leads the session of its own number.
   struct Rank {

@@ -196,7 +196,7 @@ void check_drawn_batch(const Hyperparameters& hyperparameters, int workers,
   }
 }
 
-// Many trials that are all the same, or of which nothing is compared, are hardly meant.
+// Many trials that are all the same are hardly meant.
 void check_draws(const FieldReader& fields, const Hyperparameters& hyperparameters,
                  const ExperimentConfig& config, Diagnostics& diagnostics) {
   const GivenValue* count = fields.given("searcher.max_trials");
