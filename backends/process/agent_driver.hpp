@@ -63,6 +63,7 @@ class AgentDriver {
   DeadlineTimer deadline_;
   LeaseQueue leases_;
   FileChanges changes_;
+  IdleSubreapers subreapers_;
   const AttemptSurroundings surroundings_;
   std::map<AttemptId, std::unique_ptr<AttemptDriver>> attempts_;
   OutputSpool spool_;

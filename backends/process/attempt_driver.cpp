@@ -34,7 +34,7 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
       surroundings_(surroundings),
       of_(of),
       events_(std::move(events)),
-      subreaper_(loop_, subreaper_events()),
+      subreaper_(loop_, surroundings.subreapers, subreaper_events()),
       stop_file_(loop_),
       work_(std::make_unique<Background>(loop_)),
       end_inquiry_(loop_),

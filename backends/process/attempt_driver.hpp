@@ -37,6 +37,7 @@ struct AttemptSurroundings {
   std::shared_ptr<ReportTools> tools;
   LeaseQueue& leases;
   FileChanges& changes;
+  IdleSubreapers& subreapers;
 };
 
 /// Carries out what `Agent` decides about one attempt: its ranks, its ports and files, and the

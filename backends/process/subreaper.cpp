@@ -127,25 +127,64 @@ std::string words_of_subreaper_end(const ExitStatus& status) {
   return "has ended with code " + std::to_string(*status.code);
 }
 
-// The socket for starts belongs to the thread that asks for them; it is there before that does.
-struct Subreaper::Starts {
-  Descriptor socket;
+void IdleSubreapers::add(SubreaperProcess process) {
+  auto ended =
+      loop_.when_readable(process.pidfd.get(), [this, pid = process.pid] { collect(pid); });
+  idle_.push_back({std::move(process), std::move(ended)});
+}
 
+std::optional<SubreaperProcess> IdleSubreapers::take() {
+  while (!idle_.empty()) {
+    Idle last = std::move(idle_.back());
+    idle_.pop_back();
+    if (!has_ended(last.process.pidfd)) return std::move(last.process);
+    forget(last.process.pid);
+  }
+  return {};
+}
+
+// Somebody has killed it.
+void IdleSubreapers::collect(pid_t process) {
+  std::erase_if(idle_, [process](const Idle& each) { return each.process.pid == process; });
+  forget(process);
+}
+
+// The socket for starts is there before the thread that asks for them does.
+struct Subreaper::Starts {
+  void use(Descriptor socket, std::uint32_t attempt);
   Result<ChildAnswer> ask(const ChildRequest& request);
+  Descriptor take_unless_used();
   void note_kill();
   void note_end(const std::string& how);
 
  private:
   Error reason_for_none();
 
+  std::mutex using_;  ///< locked for as long as a start takes
+  Descriptor socket_;
+  std::uint32_t attempt_ = 0;
   std::mutex mutex_;
   std::condition_variable known_;
   bool is_ending_ = false;
   std::string how_it_ended_;
 };
 
+void Subreaper::Starts::use(Descriptor socket, std::uint32_t attempt) {
+  const std::lock_guard lock(using_);
+  socket_ = std::move(socket);
+  attempt_ = attempt;
+}
+
+// Who asks after that is told that the attempt was ended.
+Descriptor Subreaper::Starts::take_unless_used() {
+  const std::unique_lock lock(using_, std::try_to_lock);
+  return lock ? std::move(socket_) : Descriptor();
+}
+
 Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) {
-  auto answer = ask_for_child(socket.get(), request);
+  const std::lock_guard lock(using_);
+  if (!socket_) return tl::make_unexpected(reason_for_none());
+  auto answer = ask_for_child(socket_.get(), request, attempt_);
   if (!answer) return tl::make_unexpected(answer.error());
   const bool is_answered = *answer && (*answer)->child.failed != ChildStep::parent;
   if (is_answered) return std::move(**answer);
@@ -174,8 +213,9 @@ void Subreaper::Starts::note_end(const std::string& how) {
   known_.notify_all();
 }
 
-Subreaper::Subreaper(Loop& loop, Events events)
+Subreaper::Subreaper(Loop& loop, IdleSubreapers& idle, Events events)
     : loop_(loop),
+      idle_(idle),
       events_(std::move(events)),
       starts_(std::make_shared<Starts>()),
       cleaning_(loop) {}
@@ -188,12 +228,17 @@ Subreaper::~Subreaper() {
 }
 
 Result<void> Subreaper::start() {
-  const std::lock_guard all(registry().mutex);
-  auto process = start_subreaper_process();
-  if (!process) return tl::make_unexpected(process.error());
+  auto process = idle_.take();
+  if (!process) {
+    const std::lock_guard all(registry().mutex);
+    auto made = start_subreaper_process();
+    if (!made) return tl::make_unexpected(made.error());
+    registry().pids.insert(made->pid);
+    process = std::move(*made);
+  }
   process_ = process->pid;
-  registry().pids.insert(process_);
-  starts_->socket = std::move(process->starts);
+  attempt_ = process->attempt;
+  starts_->use(std::move(process->starts), attempt_);
   pidfd_ = std::move(process->pidfd);
   talk_.emplace(std::move(process->talk));
   heard_ = loop_.when_readable(talk_->socket(), [this] { hear(); });
@@ -205,13 +250,14 @@ StartChild Subreaper::child_start() const {
   return [starts = starts_](const ChildRequest& request) { return starts->ask(request); };
 }
 
+// After `kill` it could be one of another attempt.
 void Subreaper::signal_rank(int pid, int signal) {
-  say({SubreaperCommand::Kind::signal_rank, pid, signal});
+  if (!is_killing_) say({SubreaperCommand::Kind::signal_rank, pid, signal});
 }
 
 void Subreaper::kill() {
   starts_->note_kill();
-  say({SubreaperCommand::Kind::kill_all});
+  if (!std::exchange(is_killing_, true)) say({SubreaperCommand::Kind::kill_all});
 }
 
 void Subreaper::kill_process() {
@@ -237,11 +283,30 @@ void Subreaper::hear() {
     } else if (news->kind == SubreaperNews::Kind::survivor) {
       survivors_.push_back(survivor_in(*news));
     } else {
-      is_gone_ = true;
-      events_.on_gone(std::exchange(survivors_, {}));
+      return all_gone();
     }
   }
   if (talk_->is_over()) heard_.reset();
+}
+
+// It is the last that the process has to say.
+void Subreaper::all_gone() {
+  is_gone_ = true;
+  if (survivors_.empty()) give_back();
+  events_.on_gone(std::exchange(survivors_, {}));
+}
+
+// What is asked of it by now is asked of another attempt.
+void Subreaper::give_back() {
+  if (!ended_ || talk_->has_waiting() || talk_->is_over()) return;
+  Descriptor starts = starts_->take_unless_used();
+  if (!starts) return;
+  heard_.reset();
+  sendable_.reset();
+  ended_.reset();
+  idle_.add({std::exchange(process_, -1), std::move(pidfd_), talk_->take_socket(),
+             std::move(starts), attempt_ + 1});
+  talk_.reset();
 }
 
 // What it has said last is heard first.

@@ -18,6 +18,27 @@
 
 namespace train {
 
+/// Processes that the attempts before have left with nothing below them, for those that come: to
+/// make one takes longer than to start a rank in it. They die with this thread. The loop's.
+class IdleSubreapers {
+ public:
+  explicit IdleSubreapers(Loop& loop) : loop_(loop) {}
+
+  void add(SubreaperProcess process);
+  /// One that lives, if there is any.
+  std::optional<SubreaperProcess> take();
+
+ private:
+  struct Idle {
+    SubreaperProcess process;
+    std::unique_ptr<Subscription> ended;
+  };
+  void collect(pid_t process);
+
+  Loop& loop_;
+  std::vector<Idle> idle_;
+};
+
 /// A process of this agent whose children the ranks of one attempt are, and which adopts all
 /// orphans among their descendants: so everything that the attempt has started is below it, and
 /// nothing else is. It collects the ranks when they end, and kills all that is below it when it is
@@ -33,14 +54,16 @@ class Subreaper {
     std::function<void(std::vector<Survivor> survivors)> on_gone;
   };
 
-  /// Events come from the loop.
-  Subreaper(Loop& loop, Events events);
+  /// Events come from the loop. The process is one of `idle`, where there is one, and goes back
+  /// there.
+  Subreaper(Loop& loop, IdleSubreapers& idle, Events events);
   /// What is still below is killed.
   ~Subreaper();
   Subreaper(const Subreaper&) = delete;
   Subreaper& operator=(const Subreaper&) = delete;
 
-  /// Makes the process, which dies with this thread. Class `host` when there can be none. Once.
+  /// Makes or takes the process, which dies with this thread. Class `host` when there can be none.
+  /// Once.
   Result<void> start();
   /// Makes ranks: children of the process. For one thread beside the loop, since a call takes as
   /// long as the file systems that it needs. The events of the end of a rank may come before the
@@ -64,10 +87,13 @@ class Subreaper {
   struct Starts;
   void say(const SubreaperCommand& command);
   void hear();
+  void all_gone();
+  void give_back();
   void process_ended();
   void clean_up();
 
   Loop& loop_;
+  IdleSubreapers& idle_;
   Events events_;
   const std::shared_ptr<Starts> starts_;
   pid_t process_ = -1;  ///< -1: not yet, or not any more
@@ -78,6 +104,8 @@ class Subreaper {
   std::unique_ptr<Subscription> ended_;
   std::unique_ptr<Subscription> retry_;
   std::vector<Survivor> survivors_;
+  std::uint32_t attempt_ = 0;
+  bool is_killing_ = false;
   bool is_gone_ = false;  ///< on_gone was told
   bool was_killed_ = false;
   std::string how_it_ended_ = "was killed";

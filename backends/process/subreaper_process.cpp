@@ -79,13 +79,15 @@ class Family {
   Descriptor starts_;   ///< the starting thread's
   Descriptor ended_children_;
   std::optional<Instant> over_at_;  ///< the agent's end of the talk was closed
+  std::optional<Instant> kill_until_;
 
   std::mutex mutex_;
   std::set<int> ranks_;  ///< that have not been collected
   bool is_starting_ = false;
   bool has_skipped_ = false;  ///< some child has ended meanwhile and was not collected
   bool is_killing_ = false;
-  bool is_gone_ = false;  ///< that was told
+  std::uint32_t attempt_ = 0;
+  bool is_over_ = false;  ///< nothing of the attempt is left, and another can have none of this
 };
 
 int Family::run() {
@@ -117,7 +119,7 @@ ChildAnswer Family::start_rank(const AskedChild& asked) {
   {
     const std::lock_guard lock(mutex_);
     // By now it may be told that nothing of the attempt is left.
-    if (is_killing_) return not_started(ChildStep::parent, ECHILD);
+    if (is_killing_ || asked.attempt != attempt_) return not_started(ChildStep::parent, ECHILD);
     is_starting_ = true;
   }
   const ChildRequest request{asked.spec,         asked.output.get(),
@@ -136,22 +138,22 @@ ChildAnswer Family::start_rank(const AskedChild& asked) {
 }
 
 void Family::serve() {
-  std::optional<Instant> deadline;
-  while (!is_gone_ || (talk_.has_waiting() && !talk_.is_over())) {
+  while (!is_over_ || (talk_.has_waiting() && !talk_.is_over())) {
     std::unique_lock lock(mutex_);
     collect();
-    const bool is_due = is_killing_ && !is_gone_;
+    const bool is_due = is_killing_ && !is_over_;
     const bool is_quiet = ranks_.empty() && !is_starting_;
     lock.unlock();
-    if (is_due && !deadline) {
+    if (is_due && !kill_until_) {
       kill_descendants(nullptr, SIGKILL);
-      deadline = boot_time() + rank_limit;
-    } else if (is_due && (is_quiet || boot_time() >= *deadline)) {
+      kill_until_ = boot_time() + rank_limit;
+    } else if (is_due && (is_quiet || boot_time() >= *kill_until_)) {
       finish_kill();
+      kill_until_.reset();
     } else {
       std::optional<nanoseconds> limit;
       if (is_due)
-        limit = *deadline - boot_time();
+        limit = *kill_until_ - boot_time();
       else if (over_at_)
         limit = *over_at_ + death_limit - boot_time();
       wait(limit);
@@ -208,7 +210,10 @@ void Family::finish_kill() {
   }
   for (const Survivor& survivor : survivors) talk_.say(news_of(survivor));
   talk_.say(SubreaperNews{});
-  is_gone_ = true;
+  is_over_ = talk_.is_over() || !survivors.empty() || is_starting_;
+  if (is_over_) return;
+  is_killing_ = false;
+  ++attempt_;
 }
 
 // For a word of the agent, or for the end of a child. All signals are blocked, so that none is lost

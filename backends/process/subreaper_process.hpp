@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+
 #include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 
@@ -15,6 +17,7 @@ struct SubreaperProcess {
   Descriptor pidfd;
   Descriptor talk;    ///< for records; when it is closed, the process kills all below it and ends
   Descriptor starts;  ///< for ranks that are to be started; blocks
+  std::uint32_t attempt = 0;  ///< how many have had it before
 };
 
 /// What it exits with where it cannot do its work.

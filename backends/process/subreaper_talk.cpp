@@ -24,6 +24,7 @@ constexpr std::size_t most_descriptors = 4;
 // working directory, the arguments and the variables, each with a zero at its end.
 struct StartQuestion {
   std::uint64_t text_size = 0;
+  std::uint32_t attempt = 0;
   std::uint32_t arguments = 0;
   std::uint32_t variables = 0;
   std::uint32_t has_cgroup = 0;
@@ -211,12 +212,14 @@ bool SubreaperTalk::hear(void* record, std::size_t size) {
   return count > 0;
 }
 
-Result<std::optional<ChildAnswer>> ask_for_child(int socket, const ChildRequest& request) {
+Result<std::optional<ChildAnswer>> ask_for_child(int socket, const ChildRequest& request,
+                                                 std::uint32_t attempt) {
   const std::string text = text_of(request.spec);
   auto file = file_with(text);
   if (!file) return tl::make_unexpected(file.error());
   StartQuestion question;
   question.text_size = text.size();
+  question.attempt = attempt;
   question.arguments = static_cast<std::uint32_t>(request.spec.argv.size());
   question.variables = static_cast<std::uint32_t>(request.spec.environment.size());
   question.has_cgroup = request.cgroup >= 0 ? 1 : 0;
@@ -250,6 +253,7 @@ std::optional<AskedChild> await_child_request(int socket) {
   const bool is_whole =
       descriptors[2] && read_whole_at(descriptors[0].get(), text.data(), text.size(), 0) ==
                             static_cast<ssize_t>(text.size());
+  asked.attempt = question.attempt;
   asked.error = is_whole ? 0 : EMFILE;
   asked.spec = spec_in(text, question);
   asked.output = std::move(descriptors[1]);

@@ -29,6 +29,7 @@ struct SubreaperCommand {
 };
 
 /// What the process says: a rank has ended; one process is left; everything but those is gone.
+/// Where nothing is left it is as new after that, for another attempt.
 struct SubreaperNews {
   enum class Kind : std::uint32_t { rank_ended, survivor, gone };
   Kind kind = Kind::gone;
@@ -53,6 +54,8 @@ class SubreaperTalk {
   explicit SubreaperTalk(Descriptor socket) : socket_(std::move(socket)) {}
 
   int socket() const { return socket_.get(); }
+  /// For another of these, which begins where this one ends. Nothing waits in this one.
+  Descriptor take_socket() { return std::move(socket_); }
   /// What there is no room for now waits; `has_waiting` says so, and `flush` tries again. What is
   /// said once the other side has gone goes nowhere.
   void say(const SubreaperCommand& command);
@@ -75,8 +78,10 @@ class SubreaperTalk {
 };
 
 /// The agent's side of a start: asks for it, and waits for the answer. Nothing when the process has
-/// gone. Class `host` when this process lacks what the question takes.
-Result<std::optional<ChildAnswer>> ask_for_child(int socket, const ChildRequest& request);
+/// gone. Class `host` when this process lacks what the question takes. It is asked for by the
+/// `attempt`-th that the process is had by, from 0 on.
+Result<std::optional<ChildAnswer>> ask_for_child(int socket, const ChildRequest& request,
+                                                 std::uint32_t attempt);
 
 /// A start that was asked for, as the process has it.
 struct AskedChild {
@@ -86,6 +91,7 @@ struct AskedChild {
   Descriptor cgroup;
   std::optional<rlimit> open_files;
   bool joins_cgroup = false;
+  std::uint32_t attempt = 0;
   int error = 0;  ///< errno when this process could not take what came with it
 };
 /// Waits for the next one; nothing when the agent has gone.

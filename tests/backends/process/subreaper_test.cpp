@@ -2,6 +2,7 @@
 #include "backends/process/subreaper.hpp"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <map>
@@ -23,11 +24,13 @@ namespace {
 /// A subreaper with a thread, and what it has told.
 class Attempt {
  public:
-  Attempt(Loop& loop, std::string name)
+  Attempt(Loop& loop, std::string name, std::shared_ptr<IdleSubreapers> idle = {})
       : loop_(loop),
+        idle_(idle ? std::move(idle) : std::make_shared<IdleSubreapers>(loop)),
         mark("SUBREAPER_TEST=" + std::to_string(::getpid()) + name),
-        subreaper(loop, {[this](int pid, const ExitStatus& status) { ends[pid] = status; },
-                         [this](std::vector<Survivor> left) { survivors = std::move(left); }}),
+        subreaper(loop, *idle_,
+                  {[this](int pid, const ExitStatus& status) { ends[pid] = status; },
+                   [this](std::vector<Survivor> left) { survivors = std::move(left); }}),
         work(std::make_unique<Background>(loop)) {
     REQUIRE(subreaper.start());
   }
@@ -59,6 +62,7 @@ class Attempt {
 
  private:
   Loop& loop_;
+  const std::shared_ptr<IdleSubreapers> idle_;
 
  public:
   const std::string mark;
@@ -75,7 +79,8 @@ std::string daemon() { return "(setsid sleep 1000 >&- 2>&- <&- &); "; }
 
 TEST_CASE("what a subreaper starts is below a process of its own, which tells how it ends") {
   Loop loop;
-  Attempt attempt(loop, "a");
+  auto idle = std::make_shared<IdleSubreapers>(loop);
+  Attempt attempt(loop, "a", idle);
   const Instant began = boot_time();
   const auto first = attempt.start("exit 7");
   CHECK(attempt.await_end(first).code == 7);
@@ -94,7 +99,86 @@ TEST_CASE("what a subreaper starts is below a process of its own, which tells ho
   attempt.await_gone();
   CHECK(attempt.survivors->empty());
   attempt.work.reset();
+  CHECK(is_running(process));
+  (void)idle->take();  // and closed
   CHECK(eventually([&] { return !is_running(process); }));
+}
+
+TEST_CASE("the process of an attempt that is over serves the next one, and that one alone") {
+  Loop loop;
+  const auto idle = std::make_shared<IdleSubreapers>(loop);
+  Attempt first(loop, "first", idle);
+  const int process = parent_of(first.start(daemon() + "exec sleep 1000").pid).value_or(0);
+  REQUIRE(process > 0);
+  const StartChild late = first.subreaper.child_start();
+  first.subreaper.kill();
+  first.await_gone();
+  CHECK_FALSE(first.has_any_left());
+  Attempt second(loop, "second", idle);
+  const auto rank = second.start(daemon() + "exec sleep 1000");
+  CHECK(parent_of(rank.pid) == process);
+  Attempt beside(loop, "beside", idle);
+  const auto other = beside.start("exec sleep 1000");
+  CHECK(parent_of(other.pid) != process);
+  // What the first still says and asks is nothing to the second.
+  first.subreaper.signal_rank(rank.pid, SIGKILL);
+  first.subreaper.kill();
+  const ProcessSpec sleeper = shell("exec sleep 1000");
+  const auto refused = late({sleeper, STDOUT_FILENO, STDERR_FILENO});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().diagnostics[0].message == "its attempt was ended before it was started");
+  second.subreaper.signal_rank(rank.pid, SIGTERM);
+  CHECK(second.await_end(rank).signal == SIGTERM);
+  for (Attempt* each : {&second, &beside}) {
+    each->subreaper.kill();
+    each->await_gone();
+    CHECK_FALSE(each->has_any_left());
+  }
+}
+
+TEST_CASE("a process that was killed while it was idle serves nobody") {
+  Loop loop;
+  const auto idle = std::make_shared<IdleSubreapers>(loop);
+  Attempt first(loop, "first", idle);
+  const int process = parent_of(first.start("exec sleep 1000").pid).value_or(0);
+  REQUIRE(process > 0);
+  first.subreaper.kill();
+  first.await_gone();
+  ::kill(process, SIGKILL);
+  siginfo_t info{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT) == 0);
+  const auto is_collected = [&] { return !parent_of(process); };
+  if (GENERATE(false, true))  // known, or not yet
+    REQUIRE(loop_until(loop, is_collected));
+  Attempt second(loop, "second", idle);
+  const auto rank = second.start("exit 3");
+  CHECK(second.await_end(rank).code == 3);
+  CHECK(is_collected());
+}
+
+TEST_CASE("a process that all of an attempt is gone from starts no more of its ranks") {
+  auto process = start_subreaper_process();
+  REQUIRE(process);
+  SubreaperTalk talk(std::move(process->talk));
+  const auto ask = [&](std::uint32_t attempt) {
+    const ProcessSpec spec = shell("exec sleep 1000");
+    const auto answer =
+        ask_for_child(process->starts.get(), {spec, STDOUT_FILENO, STDERR_FILENO}, attempt);
+    REQUIRE(answer);
+    REQUIRE(*answer);
+    return (*answer)->child.pid;
+  };
+  CHECK(ask(0) > 0);
+  talk.say(SubreaperCommand{SubreaperCommand::Kind::kill_all});
+  REQUIRE(eventually([&] {
+    const auto news = talk.hear_news();
+    return news && news->kind == SubreaperNews::Kind::gone;
+  }));
+  CHECK(ask(0) <= 0);
+  CHECK(ask(1) > 0);
+  talk.say(SubreaperCommand{SubreaperCommand::Kind::kill_all});
+  talk.take_socket().reset();
+  CHECK(eventually([&] { return has_ended(process->pidfd); }));
 }
 
 TEST_CASE("one is killed whole, and another one lives on") {

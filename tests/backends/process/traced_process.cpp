@@ -31,13 +31,15 @@ TracedProcess::TracedProcess(int pid) : pid_(pid) {
 
 TracedProcess::~TracedProcess() { release(); }
 
-// Only a thread that stands still can be let go; one that is being killed does so at its end.
+// Only a thread that stands still can be let go. One that is killed meanwhile leaves the stop that
+// it was found in, and stands still again at its end.
 void TracedProcess::release() {
   for (const int thread : threads_) {
     (void)::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-    if (::ptrace(PTRACE_DETACH, thread, nullptr, nullptr) == 0) continue;
-    (void)::waitpid(thread, nullptr, __WALL);
-    (void)::ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
+    const auto is_let_go = [thread] {
+      return ::ptrace(PTRACE_DETACH, thread, nullptr, nullptr) == 0;
+    };
+    while (!is_let_go() && ::waitpid(thread, nullptr, __WALL) == thread) continue;
   }
   threads_.clear();
 }
