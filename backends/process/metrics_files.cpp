@@ -69,10 +69,11 @@ struct MetricsFiles::Look {
   }
 };
 
+// A rank may have reported before it is watched.
 void MetricsFiles::watch(int rank, const std::string& path) {
   files_[rank] = std::make_shared<File>(File{path});
   await_changes();
-  look_later();
+  note_change();
 }
 
 // Where the kernel has no watch for a file, it is asked for one again with the next look.
@@ -87,6 +88,10 @@ void MetricsFiles::await_changes() {
 // Waited for again once the files are looked at: a rank may write all the time.
 void MetricsFiles::changed(int rank) {
   next_changes_.erase(rank);
+  note_change();
+}
+
+void MetricsFiles::note_change() {
   if (!std::exchange(has_changed_, true) && !is_looking_) look_soon();
 }
 

@@ -49,6 +49,7 @@ class MetricsFiles {
 
   void await_changes();
   void changed(int rank);
+  void note_change();
   void look();
   void look_soon();
   void look_later();
