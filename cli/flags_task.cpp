@@ -30,6 +30,12 @@ void add_task_names(CLI::App& command, std::vector<std::string>& tasks) {
       ->check(names("task"));
 }
 
+void add_trial(CLI::App& command, std::optional<int>& trial) {
+  command.add_option("--trial", trial, "Of this trial, where a task has several")
+      ->type_name("N")
+      ->check(whole_number(0, highest_trial));
+}
+
 void add_removals(CLI::App& task, Chosen& chosen, TaskFlags& flags) {
   CLI::App* rm = task.add_subcommand("rm", "Remove the records and logs of tasks that have ended")
                      ->group("Commands");
@@ -70,9 +76,7 @@ void add_get(CLI::App& task, Chosen& chosen, TaskGetFlags& flags) {
   get->add_option("--rank", flags.rank, "From the host of this rank; else of rank 0")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
-  get->add_option("--trial", flags.trial, "Of this trial, where a task has several")
-      ->type_name("N")
-      ->check(whole_number(0, highest_trial));
+  add_trial(*get, flags.trial);
   get->add_flag("--force", flags.force, "Also over what is there");
   get->callback([&] { chosen = [&] { return task_get_command(flags); }; });
 }
@@ -125,9 +129,7 @@ void add_logs(CLI::App& task, Chosen& chosen, TaskLogsFlags& flags) {
   logs->add_option("--host", flags.hosts, "Only the ranks on these hosts")
       ->type_name("HOSTS")
       ->check(names("host"));
-  logs->add_option("--trial", flags.trial, "Of this trial, where a task has several")
-      ->type_name("N")
-      ->check(whole_number(0, highest_trial));
+  add_trial(*logs, flags.trial);
   logs->add_option("--attempt", flags.attempt, "Of this attempt, or of all; else of the last")
       ->type_name("N|all")
       ->check(attempt_choice());
@@ -204,9 +206,7 @@ void add_exec(CLI::App& task, Chosen& chosen, TaskExecFlags& flags) {
   exec->add_option("--rank", flags.rank, "Beside this rank; else rank 0")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
-  exec->add_option("--trial", flags.trial, "Of this trial, where a task has several")
-      ->type_name("N")
-      ->check(whole_number(0, highest_trial));
+  add_trial(*exec, flags.trial);
   exec->add_flag("--no-tty", flags.no_terminal, "Pipes, also at a terminal");
   exec->callback([&] { chosen = [&] { return task_exec_command(flags); }; });
 }

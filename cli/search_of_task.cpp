@@ -131,6 +131,11 @@ Error no_search(const TaskRecord& task) {
                     fmt::format("train task show {} tells how it is", task.id));
 }
 
+std::string with_step(const SearchConfig& config) {
+  if (config.time_metric.empty()) return {};
+  return fmt::format(" with '{}' or 'step'", config.time_metric);
+}
+
 Error no_report(const TaskRecord& task, const SearchRecord& search) {
   if (search.config.metric.empty())
     return make_error(ErrorClass::no_input,
@@ -144,11 +149,10 @@ Error no_report(const TaskRecord& task, const SearchRecord& search) {
         return std::any_of(each.reports.begin(), each.reports.end(), has_metric);
       });
   if (is_any)
-    return make_error(
-        ErrorClass::no_input,
-        fmt::format("no trial of task {} has reported '{}' as a number with '{}' or 'step'",
-                    task.id, search.config.metric, search.config.time_metric),
-        "the training after which trials are compared: train report loss=0.3 --step 100");
+    return make_error(ErrorClass::no_input,
+                      fmt::format("no trial of task {} has reported '{}' as a number{}", task.id,
+                                  search.config.metric, with_step(search.config)),
+                      "trials are compared by a finite one: train report loss=0.3 --step 100");
   return make_error(
       ErrorClass::no_input,
       fmt::format("no trial of task {} has reported '{}'", task.id, search.config.metric),

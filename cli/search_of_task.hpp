@@ -24,6 +24,9 @@ Error no_search(const TaskRecord& task);
 /// `no_input`.
 Error no_report(const TaskRecord& task, const SearchRecord& search);
 
+/// What a report takes besides the metric: " with 'batches' or 'step'", or nothing.
+std::string with_step(const SearchConfig& config);
+
 /// As `search_to_json` writes it; empty where there is none. That it cannot be told is said on
 /// stderr.
 std::string search_json_of(SqliteTaskStore& store, const TaskRecord& task);

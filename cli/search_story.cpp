@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/launch_report.hpp"
+#include "cli/search_of_task.hpp"
 #include "cli/talk.hpp"
 #include "cli/task_table.hpp"
 #include "cli/trial_table.hpp"
@@ -165,10 +166,8 @@ TerminalText SearchStory::summary() const {
   const auto best = search.best();
   const SearchConfig& config = *experiment_.search_config;
   if (!best && !config.metric.empty() && !driver_->has_reported() && !driver_->is_refused())
-    text += terminal_text("\nno trial has reported '{}'{}, so none is the best", config.metric,
-                          config.time_metric.empty()
-                              ? std::string()
-                              : fmt::format(" with '{}' or 'step'", config.time_metric));
+    text += terminal_text("\nno trial has reported '{}' as a number{}, so none is the best",
+                          config.metric, with_step(config));
   if (!best) return text;
   text += terminal_text("\nbest: trial {}, {} {:.6g} at step {:.15g}", best->trial, config.metric,
                         best->metric, best->step);

@@ -149,14 +149,13 @@ void add_own(const RankView& view, Variables& variables) {
     variables.set(
         {"TRAIN_CHECKPOINT_STORAGE", checkpoints.json, AtLaunch::no, checkpoints.has_secrets});
   variables.set("TRAIN_RESTART_COUNT", std::to_string(view.restarts));
-  if (experiment.searched.empty())
+  if (experiment.searched.empty()) {
     add_json("TRAIN_HPARAMS", experiment.hyperparameters_json, AtLaunch::hyperparameters_file,
              variables);
-  else
+    if (variables.has("TRAIN_HPARAMS")) add_values(experiment.hyperparameters_json, variables);
+  } else {
     variables.set_at_launch("TRAIN_HPARAMS", AtLaunch::hyperparameters);
-  if (experiment.searched.empty() &&
-      is_short_enough("TRAIN_HPARAMS", experiment.hyperparameters_json))
-    add_values(experiment.hyperparameters_json, variables);
+  }
   add_json("TRAIN_DATA", experiment.data_json, AtLaunch::data_file, variables);
   variables.set("TRAIN_AGGREGATION_FREQUENCY", std::to_string(experiment.aggregation_frequency));
   variables.set("TRAIN_GRADIENT_COMPRESSION", flag(experiment.gradient_compression));

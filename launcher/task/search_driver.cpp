@@ -19,6 +19,9 @@ namespace {
 
 std::string holder_of(int trial) { return fmt::format("trial {}", trial); }
 
+// Of no rank and of no host.
+Failure nobodys(Error error) { return {{}, std::move(error), {}, -1, 0}; }
+
 }  // namespace
 
 TrialEnd end_of_trial(const AttemptEnd& last) {
@@ -123,22 +126,17 @@ bool SearchDriver::is_any_well() const {
 
 bool SearchDriver::has_succeeded() const {
   const bool are_failures_fatal = work_.is_strict && search_.count(TrialState::failed) > 0;
-  const bool is_in_vain = is_budget_spent_ && !has_reported_;
-  return !is_refused_ && !no_host_ && !is_in_vain && is_any_well() && !are_failures_fatal;
+  return !is_refused_ && !no_host_ && !is_in_vain() && is_any_well() && !are_failures_fatal;
 }
 
 // Nobody has learned anything from the trials that the budget has ended.
 Failure SearchDriver::nothing_in_time() const {
   const SearchConfig& config = *work_.experiment.search_config;
   const std::string what = has_no_metric() ? "anything" : fmt::format("'{}'", config.metric);
-  return {{},
-          make_error(ErrorClass::worker,
-                     fmt::format("no trial has reported {} in the time of the search, {} "
-                                 "(time_budget_s)",
-                                 what, duration_text(*config.time_budget))),
-          {},
-          -1,
-          0};
+  return nobodys(make_error(ErrorClass::worker,
+                            fmt::format("no trial has reported {} in the time of the search, {} "
+                                        "(time_budget_s)",
+                                        what, duration_text(*config.time_budget))));
 }
 
 std::string SearchDriver::failure_words(const Failure& cause) const {
@@ -163,11 +161,11 @@ RunOutcome SearchDriver::outcome() const {
     outcome.cause = no_host_;
     return outcome;
   }
-  if (is_budget_spent_ && !has_reported_ && !is_refused_) {
+  if (is_in_vain() && !is_refused_) {
     outcome.cause = nothing_in_time();
     return outcome;
   }
-  Failure cause{{}, make_error(ErrorClass::worker, "no trial has ended well"), {}, -1, 0};
+  Failure cause = nobodys(make_error(ErrorClass::worker, "no trial has ended well"));
   if (const auto& first = is_any_well() ? first_failed_ : first_failure_) {
     cause = *first;
     cause.rank.reset();
@@ -272,7 +270,7 @@ void SearchDriver::end_without_hosts() {
   Error why = make_error(ErrorClass::host, "no host is left that can hold another trial");
   if (last_trouble_)
     why.diagnostics.front().message += ": " + last_trouble_->diagnostics.front().message;
-  no_host_ = Failure{{}, std::move(why), {}, -1, 0};
+  no_host_ = nobodys(std::move(why));
   happened(search_event::CutShort{});
 }
 

@@ -153,6 +153,7 @@ class SearchDriver {
   void take(const Plan& plan);
   bool is_any_well() const;
   bool has_succeeded() const;
+  bool is_in_vain() const { return is_budget_spent_ && !has_reported_; }
   Failure nothing_in_time() const;
   std::string failure_words(const Failure& cause) const;
 

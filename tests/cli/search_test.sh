@@ -97,7 +97,7 @@ one_trial_is_killed() {
     await_search 0
     expect_printed '^\[4\] done 4$'
     ! printed '^\[1\] done' || note_failure "trial 1 has ended by itself"
-    expect_last_said 'train: 5 trials: 4 succeeded, 1 killed' "train: no trial has reported 'loss', so none is the best"
+    expect_last_said 'train: 5 trials: 4 succeeded, 1 killed' "train: no trial has reported 'loss' as a number, so none is the best"
     refuses 66 "^train: task $id has ended already, with all its trials: succeeded$" "$id" --trial 0
     expect_err "^  train task show $id says how$"
     expect_last_err 'failed: no_input (exit 66)'
@@ -386,7 +386,7 @@ some_fail() {
     write_search "$random, max_trials: 4" <<<'exit $((TRAIN_TRIAL_ID % 2))'
     start_search
     await_search 0
-    expect_last_said 'train: 4 trials: 2 succeeded, 2 failed' "train: no trial has reported 'loss', so none is the best"
+    expect_last_said 'train: 4 trials: 2 succeeded, 2 failed' "train: no trial has reported 'loss' as a number, so none is the best"
     expect_equal "state" succeeded "$(state_of "$(task_id)")"
 }
 
@@ -568,11 +568,22 @@ what_is_not_reported_is_said() {
     await_search 0
     expect_said "^train: warning: trial 0 has reported 'loss' without 'batches' or 'step', the training after which trials are compared: such reports decide nothing$"
     expect_equal "how often" 1 "$(grep -c "without 'batches'" "$work/search.err")"
-    expect_last_said 'train: 3 trials: 3 succeeded' "train: no trial has reported 'loss' with 'batches' or 'step', so none is the best"
+    expect_last_said 'train: 3 trials: 3 succeeded' "train: no trial has reported 'loss' as a number with 'batches' or 'step', so none is the best"
     id=$(grep -ao 'task [a-z2-7]*' "$work/search.err" | head -n 1 | cut -d ' ' -f 2)
     run task best "$id"
     expect_status 66
     expect_err "^train: no trial of task $id has reported 'loss' as a number with 'batches' or 'step'$"
+}
+
+only_senseless_numbers_are_said() {
+    write_search "$random, max_trials: 2" <<<'train report loss=NaN'
+    start_search
+    await_search 0
+    expect_last_said 'train: 2 trials: 2 succeeded' "train: no trial has reported 'loss' as a number, so none is the best"
+    id=$(grep -ao 'task [a-z2-7]*' "$work/search.err" | head -n 1 | cut -d ' ' -f 2)
+    run task best "$id"
+    expect_status 66
+    expect_err "^train: no trial of task $id has reported 'loss' as a number$"
 }
 
 # The first says so by its report, the second by its code.
@@ -944,6 +955,7 @@ test_case "a task is watched until it ends" is_watched
 test_case "commands run beside ranks of trials, whose files are fetched" ranks_of_trials_are_reached
 test_case "one trial alone may be what a search is about" one_trial_may_be_searched
 test_case "reports that decide nothing are told of" what_is_not_reported_is_said
+test_case "reports of no finite number are told of" only_senseless_numbers_are_said
 test_case "trials whose hyperparameters make no sense are replaced" senseless_ones_are_replaced
 test_case "a search that has had its time ends well" has_had_its_time
 test_case "one trial of a search is killed, and the search goes on" one_trial_is_killed
