@@ -165,7 +165,7 @@ TerminalText SearchStory::summary() const {
   TerminalText text(count_trials([&](TrialState state) { return search.count(state); }));
   const auto best = search.best();
   const SearchConfig& config = *experiment_.search_config;
-  if (!best && !config.metric.empty() && !driver_->has_reported() && !driver_->is_refused())
+  if (!best && !config.metric.empty() && !driver_->is_refused())
     text += terminal_text("\nno trial has reported '{}' as a number{}, so none is the best",
                           config.metric, with_step(config));
   if (!best) return text;

@@ -93,8 +93,6 @@ class SearchDriver {
   bool is_stopped() const { return stop_signal_.has_value(); }
   /// Others hold what a trial was to have, and none has started: the search has ended with that.
   bool is_refused() const { return is_refused_; }
-  /// Any trial has reported what the search looks at.
-  bool has_reported() const { return has_reported_; }
   /// Trials that were begun and have not ended.
   std::size_t running() const { return running_.size(); }
 

@@ -471,10 +471,10 @@ TEST_CASE("reports that do not say after how much training they came decide noth
   bench.print(1, "{\"loss\": 0.5}\n", 0, OutputStream::metrics);
   bench.print(1, "{\"other\": 1, \"batches\": 1}\n", 0, OutputStream::metrics);
   CHECK(bench.without_step == std::vector{0});
-  CHECK_FALSE(bench.search->has_reported());
+  CHECK_FALSE(bench.search->search().best());
   CHECK(bench.journaled().empty());
   bench.report(1, 1, "0.5");
-  CHECK(bench.search->has_reported());
+  CHECK(bench.search->search().best());
 }
 
 TEST_CASE("a search of which every trial has failed has failed") {
