@@ -125,6 +125,9 @@ class Search {
   static constexpr std::int64_t most_without_limit = 10'000;
   /// With any limit. A halving search that would begin with more is refused.
   static constexpr std::int64_t most_at_once = 100'000;
+  /// When so many are invalid and nothing else was decided, no more are replaced: a search of which
+  /// every trial is invalid would never end (Determined's does not).
+  static constexpr std::size_t most_in_vain = 100;
 
   /// Class `config` where settings or space do not make sense (`check_settings`, `TrialSampler`).
   static Result<Search> make(const SearchSpace& space, const SearchSettings& settings);
@@ -236,6 +239,7 @@ class Search {
   std::vector<Pool> pools_;
   std::vector<Rungs> brackets_;  ///< none where nothing is stopped early
   bool replaces_invalid_ = true;
+  std::size_t invalid_ = 0;  ///< how often that was decided
 
   std::vector<Trial> trials_;
   std::vector<LinkedDecision> decisions_;

@@ -167,6 +167,18 @@ TEST_CASE("a report that hyperparameters are invalid stops and replaces its tria
   CHECK_FALSE(player.search().best());
 }
 
+TEST_CASE("a search of which everything is invalid ends") {
+  for (const bool is_any_valid : {false, true}) {
+    SearchPlayer player(plain(SearchMethod::random, 3, 1), drawn_space);
+    player.start();
+    if (is_any_valid) player.over(0, TrialEnd::by_itself);
+    std::int64_t trial = is_any_valid ? 1 : 0;
+    while (trial < 300 && trial < player.search().trials()) player.over(trial++, TrialEnd::invalid);
+    CHECK(trial == (is_any_valid ? 300 : 99 + 3));
+    CHECK(player.search().is_done() == !is_any_valid);
+  }
+}
+
 TEST_CASE("random makes the next trial at every end, and one more for each invalid one") {
   SearchPlayer player(plain(SearchMethod::random, 4, 2), drawn_space);
   CHECK(player.start() == "+0 +1");
