@@ -114,8 +114,8 @@ void MetricsFiles::look() {
     if (!is_paused_ || (is_ending && ending->second.told < most_of_all))
       work->wanted.push_back({rank, file, is_ending});
   }
+  if (!is_paused_ || !work->wanted.empty()) has_changed_ = false;
   if (work->wanted.empty()) return;
-  has_changed_ = false;
   await_changes();
   work->of_one = std::clamp(most_of_all / work->wanted.size(), least_of_one, most_of_one);
   const auto begun = background_.run([work] { work->run(); }, [this, work] { looked(*work); });
@@ -168,6 +168,7 @@ void MetricsFiles::end(int rank) {
 
 void MetricsFiles::forget_all() {
   files_.clear();
+  has_changed_ = false;
   next_look_.reset();
   next_changes_.clear();
 }

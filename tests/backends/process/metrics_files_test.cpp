@@ -109,6 +109,22 @@ TEST_CASE("nothing is read of ranks that are forgotten") {
   CHECK(desk.told[0].empty());
 }
 
+// Some of these have the change told before the end, so that nothing is left to be looked at then.
+TEST_CASE("what a rank appends is told, although another one wrote while it ended") {
+  for (int tries = 0; tries < 20; ++tries) {
+    Desk desk;
+    bool is_done = false;
+    desk.watch(0);
+    desk.files.finish(0, [&] { is_done = true; });
+    desk.append(0, "late");
+    REQUIRE(loop_until(desk.loop, [&] { return is_done; }));
+    run_for(desk.loop, 30ms);  // waits: for a look at nothing, which is no event
+    desk.watch(1);
+    desk.append(1, "{}\n");
+    REQUIRE(loop_until(desk.loop, [&] { return desk.told[1] == "{}\n"; }));
+  }
+}
+
 TEST_CASE("a file that becomes shorter, or is another one now, is read from its beginning") {
   Desk desk;
   desk.watch(0);
