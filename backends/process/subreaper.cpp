@@ -149,9 +149,11 @@ void IdleSubreapers::collect(pid_t process) {
   forget(process);
 }
 
-// The socket for starts is there before the thread that asks for them does.
+// Socket and number are there before the thread that asks for starts does.
 struct Subreaper::Starts {
-  void use(Descriptor socket, std::uint32_t attempt);
+  Descriptor socket;
+  std::uint32_t attempt = 0;
+
   Result<ChildAnswer> ask(const ChildRequest& request);
   Descriptor take_unless_used();
   void note_kill();
@@ -161,30 +163,22 @@ struct Subreaper::Starts {
   Error reason_for_none();
 
   std::mutex using_;  ///< locked for as long as a start takes
-  Descriptor socket_;
-  std::uint32_t attempt_ = 0;
   std::mutex mutex_;
   std::condition_variable known_;
   bool is_ending_ = false;
   std::string how_it_ended_;
 };
 
-void Subreaper::Starts::use(Descriptor socket, std::uint32_t attempt) {
-  const std::lock_guard lock(using_);
-  socket_ = std::move(socket);
-  attempt_ = attempt;
-}
-
 // Who asks after that is told that the attempt was ended.
 Descriptor Subreaper::Starts::take_unless_used() {
   const std::unique_lock lock(using_, std::try_to_lock);
-  return lock ? std::move(socket_) : Descriptor();
+  return lock ? std::move(socket) : Descriptor();
 }
 
 Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) {
   const std::lock_guard lock(using_);
-  if (!socket_) return tl::make_unexpected(reason_for_none());
-  auto answer = ask_for_child(socket_.get(), request, attempt_);
+  if (!socket) return tl::make_unexpected(reason_for_none());
+  auto answer = ask_for_child(socket.get(), request, attempt);
   if (!answer) return tl::make_unexpected(answer.error());
   const bool is_answered = *answer && (*answer)->child.failed != ChildStep::parent;
   if (is_answered) return std::move(**answer);
@@ -237,8 +231,8 @@ Result<void> Subreaper::start() {
     process = std::move(*made);
   }
   process_ = process->pid;
-  attempt_ = process->attempt;
-  starts_->use(std::move(process->starts), attempt_);
+  starts_->socket = std::move(process->starts);
+  starts_->attempt = process->attempt;
   pidfd_ = std::move(process->pidfd);
   talk_.emplace(std::move(process->talk));
   heard_ = loop_.when_readable(talk_->socket(), [this] { hear(); });
@@ -305,7 +299,7 @@ void Subreaper::give_back() {
   sendable_.reset();
   ended_.reset();
   idle_.add({std::exchange(process_, -1), std::move(pidfd_), talk_->take_socket(),
-             std::move(starts), attempt_ + 1});
+             std::move(starts), starts_->attempt + 1});
   talk_.reset();
 }
 

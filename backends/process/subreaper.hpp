@@ -104,7 +104,6 @@ class Subreaper {
   std::unique_ptr<Subscription> ended_;
   std::unique_ptr<Subscription> retry_;
   std::vector<Survivor> survivors_;
-  std::uint32_t attempt_ = 0;
   bool is_killing_ = false;
   bool is_gone_ = false;  ///< on_gone was told
   bool was_killed_ = false;
