@@ -341,7 +341,7 @@ TEST_CASE("ranks whose launcher has died are ended, although there is a window",
 
 TEST_CASE("much output waits for a launcher that acknowledges late, and none is lost") {
   AgentUnderTest agent;
-  agent.start({"head -c 20000000 /dev/zero; touch written"});
+  agent.start({"head -c 20000000 /dev/zero && touch written"});
   agent.next<message::RankStarted>();
   // Without acknowledgements no more than the window and one chunk comes, and the rank has to wait;
   // small chunks count for more than their bytes, so a little less may come as well.
