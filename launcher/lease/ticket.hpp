@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace train {
 
@@ -19,6 +21,9 @@ struct TicketOrder {
 
   auto operator<=>(const TicketOrder&) const = default;
 };
+
+/// How far the arrivals of one task on its hosts are apart, by clocks that are right.
+inline constexpr std::int64_t usual_spread_ns = 20'000'000'000;
 
 /// As in Determined: 1 is the most urgent, 99 the least.
 inline constexpr int most_urgent = 1;
@@ -42,14 +47,28 @@ struct Ticket {
   std::string user = {};      ///< its name there; empty: it has none
   bool is_own_user = false;   ///< the user of who has asked
   std::int64_t waited_ms = 0;
+  /// Since when its file is there: Unix time, by the host's kernel, whatever the file says; 0: the
+  /// file system does not keep it.
+  std::int64_t here_since_ns = 0;
+  /// Tasks of others that it has passed on the host, since what they want lay free there for long.
+  std::vector<std::string> passed = {};
 
   bool operator==(const Ticket&) const = default;
 };
 
 /// Whether a task has to wait for this ticket. Without an order of its own it stands behind all.
+/// An order is its owner's word. Of other users only those count who were on the host before the
+/// task as well (`here_since_ns`, of its own ticket there; 0: not known), but for the spread of
+/// arrivals and what the task has stepped back. That only takes pairs out of the order that all
+/// have in common, so that nobody waits in a circle.
 inline bool is_in_the_way(const Ticket& ticket, const std::string& task,
-                          const std::optional<TicketOrder>& order) {
-  return ticket.order.task != task && !ticket.stands_aside && (!order || ticket.order < *order);
+                          const std::optional<TicketOrder>& order, std::int64_t here_since_ns = 0) {
+  if (ticket.order.task == task || ticket.stands_aside) return false;
+  if (!order) return true;
+  if (!(ticket.order < *order)) return false;
+  if (ticket.is_own_user || ticket.here_since_ns == 0 || here_since_ns == 0) return true;
+  const std::int64_t stepped_back = std::max<std::int64_t>(0, order->time_ns - order->arrived_ns);
+  return ticket.here_since_ns - here_since_ns <= stepped_back + usual_spread_ns;
 }
 
 }  // namespace train

@@ -2,6 +2,7 @@
 #include "launcher/wire/ticket_fields.hpp"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/lease_fields.hpp"
@@ -23,13 +24,38 @@ TicketOrder ticket_order_of(const json& value) {
           text_field(value, "task", longest_holder_text)};
 }
 
+namespace {
+
+json passed_of(const Ticket& ticket) {
+  json tasks = json::array();
+  for (const std::string& task : ticket.passed)
+    if (tasks.size() < most_passed) tasks.push_back(holder_text(task));
+  return tasks;
+}
+
+// Files of older programs do not have these.
+void read_newer_fields(const json& value, Ticket& ticket) {
+  if (value.contains("here_since_ns"))
+    ticket.here_since_ns = number_field(value, "here_since_ns", 0, latest_arrival);
+  if (!value.contains("passed")) return;
+  for (const json& each : array_field(value, "passed", most_passed)) {
+    std::string task = each.is_string() ? each.get<std::string>() : std::string();
+    if (task.empty() || task.size() > longest_holder_text)
+      throw Malformed{"a task that was passed"};
+    ticket.passed.push_back(std::move(task));
+  }
+}
+
+}  // namespace
+
 json json_of(const Ticket& ticket) {
   return {{"order", json_of(ticket.order)},     {"final", ticket.is_final},
           {"aside", ticket.stands_aside},       {"priority", ticket.priority},
           {"name", holder_text(ticket.name)},   {"launcher", holder_text(ticket.launcher)},
           {"wants", holder_text(ticket.wants)}, {"uid", ticket.uid},
           {"user", holder_text(ticket.user)},   {"own_user", ticket.is_own_user},
-          {"waited_ms", ticket.waited_ms}};
+          {"waited_ms", ticket.waited_ms},      {"here_since_ns", ticket.here_since_ns},
+          {"passed", passed_of(ticket)}};
 }
 
 Ticket ticket_of(const json& value) {
@@ -45,6 +71,7 @@ Ticket ticket_of(const json& value) {
   ticket.user = text_field(value, "user", longest_holder_text);
   ticket.is_own_user = bool_field(value, "own_user");
   ticket.waited_ms = number_field(value, "waited_ms");
+  read_newer_fields(value, ticket);
   return ticket;
 }
 

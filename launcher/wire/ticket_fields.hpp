@@ -26,6 +26,9 @@ inline constexpr std::size_t longest_ticket_record = std::size_t{8} << 10;
 /// The most tickets that are told of one host: the first in the line.
 inline constexpr std::size_t most_tickets = 256;
 
+/// The most tasks that a ticket says to have passed.
+inline constexpr std::size_t most_passed = 16;
+
 /// No arrival is later, so that an order can always rise.
 inline constexpr std::int64_t latest_arrival = std::int64_t{1} << 62;
 
