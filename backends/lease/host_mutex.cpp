@@ -24,13 +24,19 @@ Result<HostMutex> HostMutex::lock(const LeaseFolder& folder) {
   while (!file->lock({0, 1})) {
     if (std::chrono::steady_clock::now() > deadline)
       return fail(
-          ErrorClass::host,
+          ErrorClass::busy,
           fmt::format("somebody has kept the lock of '{}/{}{}' for {} s", folder.path,
                       folder.prefix, lease_mutex_name, std::chrono::seconds(mutex_limit).count()),
-          "'lslocks' on the host, as root, says which process that is");
+          "'fuser' with that file on the host, as root, says which processes have it open");
     std::this_thread::sleep_for(mutex_pause);
   }
   return HostMutex(std::move(*file));
+}
+
+Result<void> HostMutex::make(const LeaseFolder& folder) {
+  const auto file = LeaseFile::open(folder, lease_mutex_name);
+  if (!file) return tl::make_unexpected(file.error());
+  return {};
 }
 
 void HostMutex::keep_young(const LeaseFolder& folder) {

@@ -9,10 +9,12 @@ namespace train {
 class HostMutex {
  public:
   /// Waits for 2 s at most: nobody keeps it for longer than some files take to be locked, but a
-  /// squatter may. Class `host`.
+  /// squatter may: class `busy`. Class `host` where it cannot be locked at all.
   static Result<HostMutex> lock(const LeaseFolder& folder);
   /// Where others tidy the folder: the file is a sign that something may be held there.
   static void keep_young(const LeaseFolder& folder);
+  /// Makes the file, which is that sign.
+  static Result<void> make(const LeaseFolder& folder);
 
  private:
   explicit HostMutex(LeaseFile file) : file_(std::move(file)) {}

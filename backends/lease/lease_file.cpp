@@ -8,34 +8,74 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <thread>
+
+#include "backends/posix/files.hpp"
+#include "backends/posix/random.hpp"
 
 namespace train {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr int safely = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr mode_t for_everybody = 0666;
 constexpr mode_t for_readers = 0644;
 constexpr int most_tries = 100;
-constexpr std::size_t most_pieces = 4'096;
+
+std::string new_draft_name(const LeaseFolder& folder) {
+  return fmt::format("{}{}{}-{:016x}", folder.prefix, draft_prefix, ::getuid(), random_bits());
+}
+
+// A file that gets its name only once it is all that it is to be: who is killed before leaves a
+// draft. Whatever is killed in between, nobody finds it half made.
+class Draft {
+ public:
+  Draft(const LeaseFolder& folder, mode_t mode)
+      : folder_(folder.folder.get()),
+        name_(new_draft_name(folder)),
+        file_(::openat(folder_, name_.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600)) {
+    if (file_ && ::fchmod(file_.get(), mode) != 0) reset();
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft() { reset(); }
+
+  explicit operator bool() const { return static_cast<bool>(file_); }
+  int descriptor() const { return file_.get(); }
+  // 0, or what errno says: EEXIST where there is one of that name.
+  int link_as(const std::string& name) {
+    return ::linkat(folder_, name_.c_str(), folder_, name.c_str(), 0) == 0 ? 0 : errno;
+  }
+  Descriptor take() {
+    (void)::unlinkat(folder_, name_.c_str(), 0);
+    return std::move(file_);
+  }
+
+ private:
+  void reset() {
+    const int why = errno;
+    if (file_) (void)::unlinkat(folder_, name_.c_str(), 0);
+    file_.reset();
+    errno = why;
+  }
+
+  const int folder_;
+  const std::string name_;
+  Descriptor file_;
+};
 
 // The kernel refuses O_CREAT on files of others in a folder like /tmp (fs.protected_regular), so it
-// is not said of one that is there. Each step may find that another process was faster.
-Descriptor open_or_make(int folder, const std::string& name) {
+// is not said of one that is there. Each step may find that another process was faster, or that
+// one of ours has taken the draft for one that is left (ENOENT).
+Descriptor open_or_make(const LeaseFolder& folder, const std::string& path) {
   for (int left = most_tries; left > 0; --left) {
-    Descriptor file(::openat(folder, name.c_str(), O_RDWR | safely));
-    if (!file && errno == EACCES && left > 1) {  // made in this moment, and not yet for everybody
-      std::this_thread::sleep_for(1ms);
-      continue;
-    }
+    Descriptor file(::openat(folder.folder.get(), path.c_str(), O_RDWR | safely));
     if (file || errno != ENOENT) return file;
-    file = Descriptor(::openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600));
-    if (file && ::fchmod(file.get(), for_everybody) == 0) return file;
-    if (errno != EEXIST) return {};
+    Draft draft(folder, for_everybody);
+    if (!draft) return {};
+    const int why = draft.link_as(path);
+    if (why == 0) return draft.take();
+    errno = why;
+    if (why != EEXIST && why != ENOENT) return {};
   }
   return {};
 }
@@ -58,22 +98,33 @@ struct flock lock_of(short type, const LeaseRange& range) {
 
 Result<LeaseFile> LeaseFile::open(const LeaseFolder& folder, const std::string& name) {
   const std::string path = folder.prefix + name;
-  Descriptor file = open_or_make(folder.folder.get(), path);
-  if (file && is_regular(file.get())) return LeaseFile(path, std::move(file));
-  const std::string why = file ? "it is no regular file" : system_reason(errno);
+  Descriptor file = open_or_make(folder, path);
+  const int why = errno;
+  if (file && is_for_all_to_lock(file.get())) return LeaseFile(path, std::move(file));
+  if (const auto squat = squat_on(folder, name)) return tl::make_unexpected(*squat);
+  if (file && is_for_all_to_lock(file.get())) return LeaseFile(path, std::move(file));  // mended
   return fail(ErrorClass::host,
-              fmt::format("cannot hold slots: '{}/{}': {}", folder.path, path, why),
-              "ask who administers the host to remove it, or hold nothing: --set leases=none");
+              fmt::format("cannot hold slots: '{}/{}': {}", folder.path, path,
+                          file ? "it is no regular file" : system_reason(why)),
+              "ask who administers the host, or hold nothing: --set leases=none");
 }
 
-Result<LeaseFile> LeaseFile::make_record(const LeaseFolder& folder, const std::string& name) {
-  const std::string path = folder.prefix + name;
-  const int directory = folder.folder.get();
-  (void)::unlinkat(directory, path.c_str(), 0);
-  Descriptor file(::openat(directory, path.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600));
-  if (file && ::fchmod(file.get(), for_readers) == 0) return LeaseFile(path, std::move(file));
-  return fail(ErrorClass::host, fmt::format("cannot say in '{}/{}' who holds slots: {}",
-                                            folder.path, path, system_reason(errno)));
+Result<LeaseFile> LeaseFile::make_record(const LeaseFolder& folder, const std::string& stem,
+                                         std::string_view text) {
+  int why = 0;
+  for (int left = most_tries; left > 0; --left) {
+    Draft draft(folder, for_readers);
+    std::string path = fmt::format("{}{}-{:016x}", folder.prefix, stem, random_bits());
+    const auto lock = lock_of(F_WRLCK, {0, 1});
+    if (!draft || ::fcntl(draft.descriptor(), F_OFD_SETLK, &lock) != 0)
+      why = errno;
+    else if (why = write_whole_at(draft.descriptor(), text, 0); why == 0)
+      why = draft.link_as(path);
+    if (why == 0) return LeaseFile(std::move(path), draft.take());
+    if (why != EEXIST && why != ENOENT) break;
+  }
+  return fail(ErrorClass::host, fmt::format("cannot say in '{}/{}{}-...': {}", folder.path,
+                                            folder.prefix, stem, system_reason(why)));
 }
 
 LeaseFile LeaseFile::look(const LeaseFolder& folder, const std::string& name) {
@@ -84,10 +135,10 @@ LeaseFile LeaseFile::look(const LeaseFolder& folder, const std::string& name) {
 }
 
 // Of several locks in a range the kernel tells any; what is before and behind it is asked for anew.
-std::vector<LeaseRange> LeaseFile::held_by_others(std::uint64_t end) const {
+std::vector<LeaseRange> LeaseFile::held_by_others(std::uint64_t end, std::size_t most) const {
   std::vector<LeaseRange> held;
   std::vector<LeaseRange> unknown{{0, end}};
-  while (!unknown.empty() && held.size() < most_pieces) {
+  while (!unknown.empty() && held.size() < most) {
     const LeaseRange range = unknown.back();
     unknown.pop_back();
     struct flock lock = lock_of(F_WRLCK, range);
@@ -104,6 +155,12 @@ std::vector<LeaseRange> LeaseFile::held_by_others(std::uint64_t end) const {
   // Somebody may lock every other byte: what was not looked at counts as held.
   held.insert(held.end(), unknown.begin(), unknown.end());
   return merged(std::move(held));
+}
+
+// Whoever may read the file can lock it for that, but only its user can for writing.
+bool LeaseFile::is_alive() const {
+  struct flock lock = lock_of(F_RDLCK, {0, 1});
+  return ::fcntl(file_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 bool LeaseFile::lock(const LeaseRange& range) {

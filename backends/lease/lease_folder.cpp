@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/lease/lease_holders.hpp"
 #include "backends/posix/file_system.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
@@ -19,13 +20,18 @@ namespace {
 
 constexpr mode_t shared_like_tmp = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
 
-// Whether the place is the one, for everybody alike: nothing of who we are is asked.
-bool is_there(const LeasePlace& place) {
-  if (place.is_named) return true;
+// The place, if it is the one for everybody alike: nothing of who we are is asked. Who may write to
+// the folder above can make a link under its name, and change where that leads; only what root
+// alone can make is looked through.
+Descriptor found_at(const LeasePlace& place) {
+  const bool is_in_shared_folder = place.is_own && !place.is_named;
+  const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (is_in_shared_folder ? O_NOFOLLOW : 0);
+  Descriptor folder(::open(place.path.c_str(), flags));
   struct stat status {};
-  if (::stat(place.path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-  if (place.is_own) return status.st_uid == 0;
-  return status.st_uid == 0 && (status.st_mode & shared_like_tmp) == shared_like_tmp;
+  if (!folder || place.is_named) return folder;
+  if (::fstat(folder.get(), &status) != 0 || status.st_uid != 0) return {};
+  const bool is_for_all = (status.st_mode & shared_like_tmp) == shared_like_tmp;
+  return place.is_own || is_for_all ? std::move(folder) : Descriptor();
 }
 
 auto refused(const LeasePlace& place, const std::string& why, const char* hint) {
@@ -37,9 +43,9 @@ constexpr const char* ask_for_group =
     "ask who administers the host for its group, or hold nothing: --set leases=none";
 
 // To be read: errno says why it has no descriptor.
-LeaseFolder folder_at(const LeasePlace& place) {
+LeaseFolder folder_at(const LeasePlace& place, const Descriptor& found) {
   LeaseFolder folder;
-  folder.folder = Descriptor(::open(place.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  folder.folder = Descriptor(::openat(found.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
   if (!folder.folder) return folder;
   if (::fstat(folder.folder.get(), &status) != 0) {
@@ -53,8 +59,9 @@ LeaseFolder folder_at(const LeasePlace& place) {
   return folder;
 }
 
-Result<LeaseFolder> opened(const LeasePlace& place, FileSystemKind kind_of) {
-  LeaseFolder folder = folder_at(place);
+Result<LeaseFolder> opened(const LeasePlace& place, const Descriptor& found,
+                           FileSystemKind kind_of) {
+  LeaseFolder folder = folder_at(place, found);
   if (!folder.folder)
     return refused(place, "cannot be opened: " + system_reason(errno),
                    "ask who administers the host");
@@ -66,9 +73,76 @@ Result<LeaseFolder> opened(const LeasePlace& place, FileSystemKind kind_of) {
   return folder;
 }
 
+void add(Error& all, const Error& more) {
+  all.diagnostics.insert(all.diagnostics.end(), more.diagnostics.begin(), more.diagnostics.end());
+}
+
+// Nothing: none of them is there. The others of what it returns are not filled in but for `before`.
+Result<std::optional<LeaseFolder>> first_of(const std::vector<LeasePlace>& places,
+                                            std::vector<LeasePlace> before,
+                                            std::optional<Error> squats, FileSystemKind kind_of) {
+  for (auto place = places.begin(); place != places.end(); before.push_back(*place++)) {
+    const Descriptor found = found_at(*place);
+    const int why = errno;
+    if (!found && place->is_named)
+      return refused(*place, "cannot be opened: " + system_reason(why),
+                     "ask who administers the host");
+    if (!found) continue;
+    auto folder = opened(*place, found, kind_of);
+    if (!folder) return tl::make_unexpected(folder.error());
+    if (const auto squat = squat_on(*folder, lease_mutex_name)) {
+      if (squats)
+        add(*squats, *squat);
+      else
+        squats = squat;
+      continue;
+    }
+    folder->later.assign(place + 1, places.end());
+    folder->others = std::move(before);
+    folder->others.insert(folder->others.end(), folder->later.begin(), folder->later.end());
+    return std::optional(std::move(*folder));
+  }
+  if (squats) return tl::make_unexpected(*squats);
+  return std::optional<LeaseFolder>();
+}
+
+bool is_for_all_to_lock(const struct stat& status) {
+  constexpr mode_t for_all = 0666;
+  return S_ISREG(status.st_mode) && (status.st_mode & for_all) == for_all;
+}
+
+// Older programs gave the mode once the name was there, and may have been killed before. Not of a
+// file that has another name as well: somebody has linked a private one.
+void mend_own(int folder, const std::string& path) {
+  const Descriptor file(
+      ::openat(folder, path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return;
+  const bool is_ours = status.st_uid == ::geteuid() && status.st_nlink == 1 && status.st_size == 0;
+  if (S_ISREG(status.st_mode) && is_ours) (void)::fchmod(file.get(), 0666);
+}
+
+const char* kind_of_file(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return "a folder";
+    case S_IFLNK:
+      return "a link";
+    case S_IFIFO:
+      return "a pipe";
+    case S_IFSOCK:
+      return "a socket";
+    case S_IFREG:
+      return "a file that others may not lock";
+    default:
+      return "no file";
+  }
+}
+
 // Its mutex is made before anything else, and stays.
 bool was_used(const LeaseFolder& folder) {
-  return ::faccessat(folder.folder.get(), (folder.prefix + lease_mutex_name).c_str(), F_OK, 0) == 0;
+  return ::faccessat(folder.folder.get(), (folder.prefix + lease_mutex_name).c_str(), F_OK,
+                     AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 }  // namespace
@@ -81,25 +155,56 @@ const std::vector<LeasePlace>& usual_lease_places() {
 
 Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places,
                                       FileSystemKind kind_of) {
-  const auto place = std::find_if(places.begin(), places.end(), is_there);
-  if (place != places.end()) {
-    auto folder = opened(*place, kind_of);
-    if (!folder) return folder;
-    for (auto each = places.begin(); each != places.end(); ++each)
-      if (each != place) folder->others.push_back(*each);
-    return folder;
-  }
+  auto folder = first_of(places, {}, {}, kind_of);
+  if (!folder) return tl::make_unexpected(folder.error());
+  if (*folder) return std::move(**folder);
+  std::string names;
+  for (const LeasePlace& each : places) names += (names.empty() ? "" : ", ") + each.path;
   return fail(
       ErrorClass::host,
       fmt::format("there is no folder on it in which all users can hold slots: none of {} "
                   "is root's and open to everybody",
-                  [&] {
-                    std::string names;
-                    for (const LeasePlace& each : places)
-                      names += (names.empty() ? "" : ", ") + each.path;
-                    return names;
-                  }()),
+                  names),
       "let root make /run/lock/train there (mode 1777), or hold nothing: --set leases=none");
+}
+
+Result<LeaseFolder> lease_folder_after(const LeaseFolder& folder, const Error& squat) {
+  std::vector<LeasePlace> before;
+  for (const LeasePlace& place : folder.others)
+    if (std::none_of(folder.later.begin(), folder.later.end(),
+                     [&](const LeasePlace& later) { return later.path == place.path; }))
+      before.push_back(place);
+  before.push_back({folder.path, folder.prefix.empty(), folder.is_tidied});
+  auto next = first_of(folder.later, std::move(before), squat, file_system_kind);
+  if (!next) return tl::make_unexpected(next.error());
+  if (*next) return std::move(**next);
+  return tl::make_unexpected(squat);
+}
+
+bool is_for_all_to_lock(int file) {
+  struct stat status {};
+  return ::fstat(file, &status) == 0 && is_for_all_to_lock(status);
+}
+
+std::optional<Error> squat_on(const LeaseFolder& folder, const std::string& name) {
+  const std::string path = folder.prefix + name;
+  struct stat status {};
+  const auto is_fine = [&] {
+    return ::fstatat(folder.folder.get(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+           is_for_all_to_lock(status);
+  };
+  if (is_fine()) return std::nullopt;
+  if (S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) {
+    mend_own(folder.folder.get(), path);
+    if (is_fine()) return std::nullopt;
+  }
+  const std::string user = user_name_in_passwd(status.st_uid);
+  return make_error(ErrorClass::host,
+                    fmt::format("'{}/{}' is {} of {}, so that no slots can be held with it",
+                                folder.path, path, kind_of_file(status.st_mode),
+                                user.empty() ? fmt::format("user {}", status.st_uid) : user),
+                    "ask that user, or who administers the host, to remove it, or hold nothing: "
+                    "--set leases=none");
 }
 
 std::vector<std::string> names_in(const LeaseFolder& folder) {
@@ -113,9 +218,9 @@ std::vector<std::string> names_in(const LeaseFolder& folder) {
 Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder) {
   std::vector<LeaseFolder> folders;
   for (const LeasePlace& place : folder.others) {
-    if (!is_there(place)) continue;
-    LeaseFolder other = folder_at(place);
-    if (!other.folder && errno == ENOENT) continue;
+    const Descriptor found = found_at(place);
+    if (!found) continue;
+    LeaseFolder other = folder_at(place, found);
     if (!other.folder || ::faccessat(other.folder.get(), ".", X_OK, AT_EACCESS) != 0)
       return refused(place, "this user may not look into: " + system_reason(errno), ask_for_group);
     // Nobody holds anything over a network, and two names may lead to one folder.

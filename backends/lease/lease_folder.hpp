@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,18 +39,32 @@ struct LeaseFolder {
   /// The other places of the order. Tasks that came before one of them was made, or a better one,
   /// hold slots of the same host there.
   std::vector<LeasePlace> others = {};
+  /// Of these, those that come after it.
+  std::vector<LeasePlace> later = {};
 };
 
 /// /run/lock/train, /run/lock, /tmp: the same for everybody, so that two users never look in two
 /// places.
 const std::vector<LeasePlace>& usual_lease_places();
 
-/// Opens the first of the places. One that is there and cannot be used is an error of class `host`,
-/// since others may use it; so is a file system that other machines use as well, whose locks are
-/// not this kernel's.
+/// Opens the first of the places in which nobody squats on the mutex. One that is there and cannot
+/// be used is an error of class `host`, since others may use it; so is a file system that other
+/// machines use as well, whose locks are not this kernel's.
 using FileSystemKind = std::uint32_t (*)(int folder);
 Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places = usual_lease_places(),
                                       FileSystemKind kind_of = file_system_kind);
+
+/// The next one of the order, where somebody squats on a name of `folder`, as `squat` says, which
+/// is the error when there is none.
+Result<LeaseFolder> lease_folder_after(const LeaseFolder& folder, const Error& squat);
+
+/// Whether it is a file that everybody may lock.
+bool is_for_all_to_lock(int file);
+
+/// What is wrong where a name of the folder is no file that all users may lock: anybody can make
+/// another thing of that name, where all may write. It is the same for all users, and says whose it
+/// is. Class `host`.
+std::optional<Error> squat_on(const LeaseFolder& folder, const std::string& name);
 
 /// What is in the folder for leases, without the prefix; of very many the first.
 std::vector<std::string> names_in(const LeaseFolder& folder);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/lease/lease_holders.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <tuple>
 #include <utility>
 
 #include "backends/lease/lease_file.hpp"
+#include "backends/lease/living_files.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "launcher/wire/lease_fields.hpp"
@@ -23,78 +24,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_records = 4'096;
-
-// A record is made anew in one piece, but a reader may come in the middle.
-std::optional<HolderRecord> read_record(int file) {
-  constexpr int tries = 3;
-  for (int left = tries; left > 0; --left) {
-    struct stat status {};
-    if (::fstat(file, &status) != 0) return std::nullopt;
-    const auto longest = static_cast<off_t>(longest_holder_record);
-    std::string text(static_cast<std::size_t>(std::min(status.st_size, longest)) + 1, '\0');
-    const ssize_t size = read_whole_at(file, text.data(), text.size(), 0);
-    if (size < 0) return std::nullopt;
-    text.resize(static_cast<std::size_t>(size));
-    if (auto record = decode_holder(text)) return std::move(*record);
-    std::this_thread::sleep_for(1ms);
-  }
-  return std::nullopt;
-}
-
-std::vector<LeaseRange> locked_ranges(const LeaseFolder& folder, const std::string& name) {
-  const LeaseFile file = LeaseFile::look(folder, name);
-  return file ? file.held_by_others(last_lease_unit) : std::vector<LeaseRange>();
-}
-
-bool has_all_locks(const LeaseFolder& folder, const HolderRecord& record) {
-  return std::all_of(record.leases.begin(), record.leases.end(), [&](const auto& held) {
-    return without(held.ranges, locked_ranges(folder, lease_file_name(held.key))).empty();
-  });
-}
+// In one look, whatever others have locked or say: what is beyond counts as locked as a whole.
+constexpr std::size_t most_pieces_in_look = 4'096;
+constexpr std::size_t most_lock_files_in_look = 8'192;
 
 // The words of one holder that lives.
 struct LivingRecord {
   HolderRecord words;
   std::int64_t uid = -1;
+  std::string file;
 };
 
-std::optional<LivingRecord> living_record(const LeaseFolder& folder, const std::string& name) {
-  const LeaseFile file = LeaseFile::look(folder, name);
-  if (!file || file.held_by_others(1).empty()) return std::nullopt;  // of a task that was killed
-  struct stat status {};
-  auto record = read_record(file.descriptor());
-  if (!record || ::fstat(file.descriptor(), &status) != 0) return std::nullopt;
-  return LivingRecord{std::move(*record), status.st_uid};
-}
-
-// The words of all holders that live, and the names of all other files.
-std::vector<LivingRecord> living_records(const LeaseFolder& folder, const std::string& except = {},
-                                         std::vector<std::string>* others = nullptr) {
+std::vector<LivingRecord> living_records(const LeaseFolder& folder) {
   std::vector<LivingRecord> records;
-  for (const std::string& name : names_in(folder)) {
-    if (!name.starts_with(holder_prefix)) {
-      if (others != nullptr) others->push_back(name);
-      continue;
-    }
-    if (name == except || records.size() >= most_records) continue;
-    if (auto record = living_record(folder, name)) records.push_back(std::move(*record));
-  }
+  read_living_files(folder, holder_prefix, longest_holder_record,
+                    [&](const LivingFile& file, std::string_view text) {
+                      auto record = decode_holder(text);
+                      if (!record) return false;
+                      records.push_back({std::move(*record), file.uid, file.name});
+                      return true;
+                    });
   return records;
-}
-
-// Who lets go unlocks first, and removes its words then.
-std::vector<std::string> tasks_without_locks_in(const LeaseFolder& folder) {
-  std::vector<std::string> tasks;
-  for (const std::string& name : names_in(folder)) {
-    if (!name.starts_with(holder_prefix) || tasks.size() >= most_records) continue;
-    auto record = living_record(folder, name);
-    if (!record || has_all_locks(folder, record->words)) continue;
-    std::this_thread::sleep_for(1ms);
-    record = living_record(folder, name);
-    if (record && !has_all_locks(folder, record->words)) tasks.push_back(record->words.task);
-  }
-  return tasks;
 }
 
 // What locks there really are, file by file.
@@ -102,24 +52,47 @@ class LocksOfHost {
  public:
   explicit LocksOfHost(const LeaseFolder& folder) : folder_(folder) {}
 
-  // Somebody has said that it is his.
-  void claim(const HolderRecord::Held& held) {
-    std::vector<LeaseRange>& unclaimed = unclaimed_of(lease_file_name(held.key));
-    unclaimed = without(unclaimed, held.ranges);
-  }
-  // What nobody has said anything of.
-  std::uint64_t unclaimed(const std::string& name) { return size_of(unclaimed_of(name)); }
-
- private:
-  std::vector<LeaseRange>& unclaimed_of(const std::string& name) {
+  const std::vector<LeaseRange>& locked(const std::string& name) {
     const auto known = locks_.find(name);
     if (known != locks_.end()) return known->second;
-    return locks_[name] = locked_ranges(folder_, name);
+    std::vector<LeaseRange>& ranges = locks_[name];
+    if (locks_.size() > most_lock_files_in_look) return ranges;
+    const LeaseFile file = LeaseFile::look(folder_, name);
+    if (!file) return ranges;
+    ranges = file.held_by_others(last_lease_unit, std::min(most_lease_pieces, 1 + pieces_left_));
+    pieces_left_ -= std::min(pieces_left_, ranges.size());
+    return ranges;
+  }
+  bool has_all(const HolderRecord& record) {
+    return std::all_of(record.leases.begin(), record.leases.end(), [&](const auto& held) {
+      return without(held.ranges, locked(lease_file_name(held.key))).empty();
+    });
   }
 
+ private:
   const LeaseFolder& folder_;
   std::map<std::string, std::vector<LeaseRange>> locks_;
+  std::size_t pieces_left_ = most_pieces_in_look;
 };
+
+// Who lets go unlocks first, and removes its words then.
+std::vector<std::string> tasks_without_locks_in(const LeaseFolder& folder) {
+  const auto look = [&] {
+    std::set<std::string> tasks;
+    LocksOfHost locks(folder);
+    for (const LivingRecord& record : living_records(folder))
+      if (!locks.has_all(record.words)) tasks.insert(record.words.task);
+    return tasks;
+  };
+  const std::set<std::string> first = look();
+  if (first.empty()) return {};
+  std::this_thread::sleep_for(1ms);
+  const std::set<std::string> second = look();
+  std::vector<std::string> tasks;
+  std::set_intersection(first.begin(), first.end(), second.begin(), second.end(),
+                        std::back_inserter(tasks));
+  return tasks;
+}
 
 // The key of a file that nobody has explained, as far as its name says it.
 std::optional<LeaseKey> key_of_file(std::string_view name) {
@@ -139,29 +112,50 @@ std::optional<LeaseKey> key_of_file(std::string_view name) {
 }
 
 // What is locked in one folder: the words of holders, and what nobody says anything of.
-void add_holders(const LeaseFolder& folder,
-                 const std::function<std::string(std::int64_t uid)>& user_name_of,
-                 std::vector<LeaseHolder>& holders, LeaseHolder& unknown) {
-  LocksOfHost locks(folder);
+struct FolderHolders {
+  std::vector<LeaseHolder> known;
+  std::vector<LeaseHolder::Held> unclaimed;
+};
+
+FolderHolders look_once(const LeaseFolder& folder,
+                        const std::function<std::string(std::int64_t uid)>& user_name_of) {
+  FolderHolders holders;
+  ClaimedRanges claimed;
   const std::int64_t now = unix_time_ms();
-  std::vector<std::string> files;
-  for (const auto& [words, uid] : living_records(folder, {}, &files)) {
+  for (const auto& [words, uid, file] : living_records(folder)) {
     if (words.leases.empty()) continue;
     LeaseHolder holder{words.task, words.name, words.launcher, uid};
     holder.held_ms = std::max<std::int64_t>(0, now - words.since_ms);
     holder.is_running = words.is_running;
     for (const HolderRecord::Held& held : words.leases) {
-      locks.claim(held);
+      std::vector<LeaseRange>& ranges = claimed[lease_file_name(held.key)];
+      ranges.insert(ranges.end(), held.ranges.begin(), held.ranges.end());
       holder.leases.push_back({held.key, size_of(held.ranges)});
     }
     holder.user = user_name_of(holder.uid);
-    holders.push_back(std::move(holder));
+    holders.known.push_back(std::move(holder));
   }
+  std::vector<std::string> files = names_in(folder);
   std::sort(files.begin(), files.end());
-  for (const std::string& name : files)
-    if (const auto key = key_of_file(name))
-      if (const std::uint64_t amount = locks.unclaimed(name); amount > 0)
-        unknown.leases.push_back({*key, amount});
+  LocksOfHost locks(folder);
+  for (const std::string& name : files) {
+    const auto key = key_of_file(name);
+    if (!key) continue;
+    const std::uint64_t amount = size_of(without(locks.locked(name), merged(claimed[name])));
+    if (amount > 0) holders.unclaimed.push_back({*key, amount});
+  }
+  return holders;
+}
+
+// Who takes something locks it first, and says so then.
+FolderHolders look_at(const LeaseFolder& folder,
+                      const std::function<std::string(std::int64_t uid)>& user_name_of) {
+  constexpr auto longest_pause = 8ms;
+  for (auto pause = 1ms;; pause *= 2) {
+    FolderHolders holders = look_once(folder, user_name_of);
+    if (holders.unclaimed.empty() || pause > longest_pause) return holders;
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 }  // namespace
@@ -170,9 +164,13 @@ std::vector<LeaseHolder> holders_on(
     const LeaseFolder& folder, const std::function<std::string(std::int64_t uid)>& user_name_of) {
   std::vector<LeaseHolder> holders;
   LeaseHolder unknown;
-  add_holders(folder, user_name_of, holders, unknown);
+  const auto add = [&](FolderHolders found) {
+    std::move(found.known.begin(), found.known.end(), std::back_inserter(holders));
+    std::move(found.unclaimed.begin(), found.unclaimed.end(), std::back_inserter(unknown.leases));
+  };
+  add(look_at(folder, user_name_of));
   if (const auto others = other_lease_folders(folder))
-    for (const LeaseFolder& other : *others) add_holders(other, user_name_of, holders, unknown);
+    for (const LeaseFolder& other : *others) add(look_at(other, user_name_of));
   if (!unknown.leases.empty()) holders.push_back(std::move(unknown));
   std::sort(holders.begin(), holders.end(), [](const LeaseHolder& a, const LeaseHolder& b) {
     return std::tie(b.held_ms, a.task) < std::tie(a.held_ms, b.task);
@@ -182,11 +180,13 @@ std::vector<LeaseHolder> holders_on(
 
 ClaimedRanges claimed_in(const LeaseFolder& folder, const std::string& except) {
   ClaimedRanges claimed;
-  for (const LivingRecord& record : living_records(folder, except))
+  for (const LivingRecord& record : living_records(folder)) {
+    if (record.file == except) continue;
     for (const HolderRecord::Held& held : record.words.leases) {
       std::vector<LeaseRange>& ranges = claimed[lease_file_name(held.key)];
       ranges.insert(ranges.end(), held.ranges.begin(), held.ranges.end());
     }
+  }
   for (auto& [name, ranges] : claimed) ranges = merged(std::move(ranges));
   return claimed;
 }
@@ -197,6 +197,23 @@ std::vector<std::string> tasks_without_locks(const LeaseFolder& folder) {
     for (const LeaseFolder& other : *others)
       for (std::string& task : tasks_without_locks_in(other)) tasks.push_back(std::move(task));
   return tasks;
+}
+
+std::vector<std::string> squats_on(const LeaseFolder& folder) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> squats;
+  const auto look = [&](const LeaseFolder& each) {
+    for (const std::string& name : names_in(each)) {
+      if (squats.size() == most) return;
+      if (name != lease_mutex_name && !key_of_file(name)) continue;
+      if (const auto squat = squat_on(each, name))
+        squats.push_back(squat->diagnostics.front().message);
+    }
+  };
+  look(folder);
+  if (const auto others = other_lease_folders(folder))
+    for (const LeaseFolder& other : *others) look(other);
+  return squats;
 }
 
 std::string user_name_in_passwd(std::int64_t uid) {

@@ -32,6 +32,10 @@ ClaimedRanges claimed_in(const LeaseFolder& folder, const std::string& except = 
 /// file with it; in this folder and the other ones.
 std::vector<std::string> tasks_without_locks(const LeaseFolder& folder);
 
+/// What squatters have made of the names of lock files, in this folder and the other ones: some of
+/// it, in words.
+std::vector<std::string> squats_on(const LeaseFolder& folder);
+
 /// The name of a user on this host, from /etc/passwd alone: a static program has no other way.
 /// Empty: it is not there.
 std::string user_name_in_passwd(std::int64_t uid);

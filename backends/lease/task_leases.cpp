@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/lease/host_mutex.hpp"
+#include "backends/lease/living_files.hpp"
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
@@ -50,7 +51,7 @@ TaskLeases::TaskLeases(LeaseFolder folder, Words words)
 Result<TaskLeases::Others> TaskLeases::look_at_others() const {
   auto folders = other_lease_folders(folder_);
   if (!folders) return tl::make_unexpected(folders.error());
-  Others others{claimed_in(folder_, record_name()), std::move(*folders)};
+  Others others{claimed_in(folder_, record_ ? record_->name(folder_) : ""), std::move(*folders)};
   for (const LeaseFolder& folder : others.folders)
     for (const auto& [name, ranges] : claimed_in(folder)) add(others.claimed_there[name], ranges);
   return others;
@@ -88,6 +89,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWa
                                   [&](const Held& each) { return each.want == want; });
     if (had != held_.end()) {
       held.push_back(std::move(*had));
+      held.back().is_fresh = false;
       held_.erase(had);
       continue;
     }
@@ -119,24 +121,34 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& wa
   return somebody_with(want.key);
 }
 
-// Somebody may have taken the same in another folder meanwhile, with a mutex of its own. Both lock
-// first and look then, so that at least one of them sees the other.
-Result<std::vector<LeaseHolder>> TaskLeases::who_took_elsewhere(
-    const std::vector<Held>& held) const {
-  const auto others = look_at_others();
-  if (!others) return tl::make_unexpected(others.error());
-  for (const Held& each : held) {
-    if (is_nobodys(each.ranges, held_there(*others, each.want))) continue;
-    // In our own folder that is us, and we have not said so yet.
-    std::vector<LeaseHolder> there;
-    for (const LeaseFolder& other : others->folders)
-      for (LeaseHolder& holder : holders_on(other, user_name_in_passwd))
-        there.push_back(std::move(holder));
-    auto in_the_way = holders_of(each.want.key, std::move(there));
-    if (in_the_way.empty()) in_the_way = somebody_with(each.want.key);
-    if (!are_own(in_the_way)) return in_the_way;
+// What somebody else holds of what we have taken, in another folder or by his words.
+const LeaseWant* TaskLeases::taken_twice(const Others& others) const {
+  for (const Held& each : held_) {
+    std::vector<LeaseRange> taken = held_there(others, each.want);
+    const auto claimed = others.claimed_here.find(lease_file_name(each.want.key));
+    if (each.is_fresh && claimed != others.claimed_here.end()) add(taken, claimed->second);
+    if (!is_nobodys(each.ranges, merged(std::move(taken)))) return &each.want;
   }
-  return std::vector<LeaseHolder>();
+  return nullptr;
+}
+
+// Somebody may have taken the same meanwhile: in another folder with a mutex of its own, or here,
+// where the files were removed whose locks keep us apart. All lock first, say so, and look then, so
+// that at least one of them sees the other.
+Result<std::vector<LeaseHolder>> TaskLeases::who_took_it_as_well() const {
+  constexpr int tries = 10;
+  for (int left = tries;; --left) {
+    const auto others = look_at_others();
+    if (!others) return tl::make_unexpected(others.error());
+    const LeaseWant* const want = taken_twice(*others);
+    if (want == nullptr) return std::vector<LeaseHolder>();
+    auto in_the_way = holders_of(want->key, holders_on(folder_, user_name_in_passwd));
+    const auto own =
+        std::erase_if(in_the_way, [this](const LeaseHolder& holder) { return are_own({holder}); });
+    if (!in_the_way.empty()) return in_the_way;
+    if (own > 1) return std::vector<LeaseHolder>();  // with us another agent of the task
+    if (left == 1) return somebody_with(want->key);
+  }
 }
 
 std::vector<LeaseRange> TaskLeases::held_there(const Others& others, const LeaseWant& want) {
@@ -170,8 +182,14 @@ std::vector<LeaseHolder> TaskLeases::who_comes_first(
   });
   std::vector<LeaseHolder> first;
   if (has_all) return first;
-  for (const Ticket& ticket : tickets_on(folder_, user_name_in_passwd)) {
-    if (!is_in_the_way(ticket, words_.task, order)) continue;
+  const std::vector<Ticket> tickets = tickets_on(folder_, user_name_in_passwd);
+  const auto own = std::find_if(tickets.begin(), tickets.end(), [this](const Ticket& ticket) {
+    return ticket.is_own_user && ticket.order.task == words_.task;
+  });
+  const bool waits = order && own != tickets.end();
+  for (const Ticket& ticket : tickets) {
+    if (!is_in_the_way(ticket, words_.task, order, waits ? own->here_since_ns : 0)) continue;
+    if (waits && has_passed(*own, ticket)) continue;
     LeaseHolder holder{ticket.order.task, ticket.name, ticket.launcher, ticket.uid, ticket.user};
     holder.held_ms = ticket.waited_ms;
     holder.is_waiting = true;
@@ -182,7 +200,36 @@ std::vector<LeaseHolder> TaskLeases::who_comes_first(
 
 Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& wants,
                                                   const std::optional<TicketOrder>& order) {
+  Error squats{ErrorClass::host, {}};
+  for (;;) {
+    auto taken = take_here(wants, order);
+    if (taken) return taken;
+    const auto squat = squat_among(wants);
+    if (!squat) return taken;
+    squats.diagnostics.push_back(squat->diagnostics.front());
+    auto next = lease_folder_after(folder_, squats);
+    // Who waits is not to be ended by it.
+    if (!next && order) return somebody_who(next.error().diagnostics.front().message, wants);
+    if (!next) return tl::make_unexpected(next.error());
+    drop();
+    folder_ = std::move(*next);
+  }
+}
+
+std::optional<Error> TaskLeases::squat_among(const std::vector<LeaseWant>& wants) const {
+  if (auto squat = squat_on(folder_, lease_mutex_name)) return squat;
+  for (const LeaseWant& want : wants)
+    if (auto squat = squat_on(folder_, lease_file_name(want.key))) return squat;
+  return std::nullopt;
+}
+
+Result<std::vector<LeaseHolder>> TaskLeases::take_here(const std::vector<LeaseWant>& wants,
+                                                       const std::optional<TicketOrder>& order) {
   const auto mutex = HostMutex::lock(folder_);
+  if (!mutex && mutex.error().error_class == ErrorClass::busy)
+    return somebody_who(fmt::format("a process that keeps the lock of '{}/{}{}'", folder_.path,
+                                    folder_.prefix, lease_mutex_name),
+                        wants);
   if (!mutex) return tl::make_unexpected(mutex.error());
   if (auto first = who_comes_first(wants, order); !first.empty()) {
     drop();
@@ -190,55 +237,68 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
   }
   std::vector<Held> held;
   lent_.clear();
-  auto in_the_way = take_each(wants, held);
-  if (in_the_way && in_the_way->empty()) in_the_way = who_took_elsewhere(held);
-  if (!in_the_way || !in_the_way->empty()) {
-    for (Held& each : held) held_.push_back(std::move(each));
+  const auto in_the_way = take_each(wants, held);
+  const bool has_all = in_the_way && in_the_way->empty();
+  if (has_all) release();  // what is not wanted any more
+  for (Held& each : held) held_.push_back(std::move(each));
+  if (!has_all) {
     drop();
     return in_the_way;
   }
-  release();  // what is not wanted any more
-  held_ = std::move(held);
-  remove_dead_files(folder_, std::string(holder_prefix));
-  remove_dead_files(folder_, std::string(ticket_prefix));
+  remove_dead_files(folder_);
   if (auto written = write_record(); !written) {
     drop();
     return tl::make_unexpected(written.error());
   }
-  return std::vector<LeaseHolder>();
+  auto as_well = who_took_it_as_well();
+  if (!as_well || !as_well->empty()) drop();
+  return as_well;
 }
 
-std::string TaskLeases::record_name() const {
-  return fmt::format("{}{}-{}", holder_prefix, ::getuid(), words_.key);
+// Who keeps everybody from taking anything is in the way of all.
+std::vector<LeaseHolder> TaskLeases::somebody_who(const std::string& words,
+                                                  const std::vector<LeaseWant>& wants) {
+  drop();
+  LeaseHolder holder{.task = {}, .name = words};
+  if (!wants.empty()) holder.leases.push_back({wants.front().key, 0});
+  return {std::move(holder)};
+}
+
+std::string TaskLeases::record_text() const {
+  HolderRecord record{words_.task, words_.name, words_.launcher, since_ms_, is_running_, {}};
+  for (const Held& held : held_) record.leases.push_back({held.want.key, held.ranges});
+  return encode_holder(record);
 }
 
 // Others read it without a lock: what they read half of they read again.
 Result<void> TaskLeases::write_record() {
   if (!record_) {
-    auto made = LeaseFile::make_record(folder_, record_name());
-    if (!made) return tl::make_unexpected(made.error());
     since_ms_ = unix_time_ms();
-    is_record_new_ = true;
-    record_ = std::move(*made);
+    return make_record();
   }
   const auto refuse = [&](int error) {
     return fail(ErrorClass::host,
                 fmt::format("cannot say in '{}/{}{}' who holds slots: {}", folder_.path,
-                            folder_.prefix, record_name(), system_reason(error)));
+                            folder_.prefix, record_->name(folder_), system_reason(error)));
   };
-  if (!record_->lock({0, 1})) return refuse(errno);
-  HolderRecord record{words_.task, words_.name, words_.launcher, since_ms_, is_running_, {}};
-  for (const Held& held : held_) record.leases.push_back({held.want.key, held.ranges});
-  const std::string text = encode_holder(record);
   if (::ftruncate(record_->descriptor(), 0) != 0) return refuse(errno);
-  if (const int error = write_whole_at(record_->descriptor(), text, 0); error != 0)
+  if (const int error = write_whole_at(record_->descriptor(), record_text(), 0); error != 0)
     return refuse(error);
+  return {};
+}
+
+Result<void> TaskLeases::make_record() {
+  auto made = LeaseFile::make_record(
+      folder_, fmt::format("{}{}-{}", holder_prefix, ::getuid(), words_.key), record_text());
+  if (!made) return tl::make_unexpected(made.error());
+  is_record_new_ = true;
+  record_ = std::move(*made);
   return {};
 }
 
 void TaskLeases::remove_record() {
   if (!record_) return;
-  (void)::unlinkat(folder_.folder.get(), (folder_.prefix + record_name()).c_str(), 0);
+  (void)::unlinkat(folder_.folder.get(), (folder_.prefix + record_->name(folder_)).c_str(), 0);
   record_.reset();
 }
 
@@ -276,8 +336,11 @@ void TaskLeases::drop() {
   remove_record();
 }
 
-void TaskLeases::keep_young() const {
-  if (!folder_.is_tidied || held_.empty()) return;
+void TaskLeases::keep_young() {
+  if (held_.empty()) return;
+  // Who cannot make it anew tries it again the next time.
+  if (record_ && !record_->is_in(folder_)) (void)make_record();
+  if (!folder_.is_tidied) return;
   for (const Held& held : held_) held.file.keep_young();
   if (record_) record_->keep_young();
   HostMutex::keep_young(folder_);

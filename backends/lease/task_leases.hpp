@@ -33,7 +33,9 @@ class TaskLeases {
   /// Takes all of them, or none: then it returns who is in the way, at least one. What is held
   /// already is kept where it is still wanted, and let go where it is not. Something new is only
   /// taken when it is the task's turn: those who wait with a lower order are in the way, of one
-  /// that has not waited all. Class `host` where something cannot be locked at all.
+  /// that has not waited all. Where somebody squats on a name that this needs, all is taken in the
+  /// next folder of the order. Class `host` where something cannot be locked at all; who waits is
+  /// told of an unknown holder where that is a squatter's doing.
   Result<std::vector<LeaseHolder>> take(const std::vector<LeaseWant>& wants,
                                         const std::optional<TicketOrder>& order = {});
   /// Others are told that the ranks were started. What other agents of the task held when this one
@@ -41,8 +43,8 @@ class TaskLeases {
   void note_running();
   /// Lets go of all, whoever else has its descriptors.
   void drop();
-  /// Where others tidy the folder.
-  void keep_young() const;
+  /// To be called now and then: others may tidy the folder, or have removed what says who we are.
+  void keep_young();
   /// What holds the locks.
   std::vector<int> descriptors() const;
   /// Those that this has not returned before: whoever is to hold them as well gets each once.
@@ -53,7 +55,8 @@ class TaskLeases {
     LeaseWant want;
     LeaseFile file;
     std::vector<LeaseRange> ranges;
-    bool is_new = true;  ///< nobody else was given its descriptor
+    bool is_fresh = true;  ///< it was not held before the last call of `take`
+    bool is_new = true;    ///< nobody else was given its descriptor
   };
 
   /// Of what others hold all but the locks in our own folder.
@@ -69,15 +72,22 @@ class TaskLeases {
   Result<std::optional<Held>> take_one(const LeaseWant& want, const Others& others) const;
   Result<std::vector<LeaseHolder>> take_or_say_who(const LeaseWant& want, Others& others,
                                                    std::vector<Held>& held) const;
-  Result<std::vector<LeaseHolder>> who_took_elsewhere(const std::vector<Held>& held) const;
+  Result<std::vector<LeaseHolder>> take_here(const std::vector<LeaseWant>& wants,
+                                             const std::optional<TicketOrder>& order);
+  std::optional<Error> squat_among(const std::vector<LeaseWant>& wants) const;
+  const LeaseWant* taken_twice(const Others& others) const;
+  Result<std::vector<LeaseHolder>> who_took_it_as_well() const;
   static std::vector<LeaseRange> held_there(const Others& others, const LeaseWant& want);
   bool are_own(const std::vector<LeaseHolder>& holders) const;
   bool take_lent();
   void release();
-  std::string record_name() const;
   std::vector<LeaseHolder> who_comes_first(const std::vector<LeaseWant>& wants,
                                            const std::optional<TicketOrder>& order) const;
+  std::vector<LeaseHolder> somebody_who(const std::string& words,
+                                        const std::vector<LeaseWant>& wants);
+  std::string record_text() const;
   Result<void> write_record();
+  Result<void> make_record();
   void remove_record();
 
   LeaseFolder folder_;

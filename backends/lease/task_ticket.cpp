@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/lease/task_ticket.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
-#include <thread>
 
 #include "backends/lease/host_mutex.hpp"
+#include "backends/lease/living_files.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "launcher/wire/ticket_fields.hpp"
@@ -20,41 +17,23 @@ namespace train {
 
 namespace {
 
-constexpr std::size_t most_read = 4'096;
-
-// Of one that is being written anew a reader may see a half.
-std::optional<TicketRecord> read_ticket(int file) {
-  constexpr int tries = 3;
-  constexpr std::chrono::milliseconds pause{1};
-  for (int left = tries; left > 0; --left) {
-    std::string text(longest_ticket_record + 1, '\0');
-    const ssize_t size = read_whole_at(file, text.data(), text.size(), 0);
-    if (size < 0) return std::nullopt;
-    text.resize(static_cast<std::size_t>(size));
-    if (auto record = decode_ticket(text)) return std::move(*record);
-    std::this_thread::sleep_for(pause);
-  }
-  return std::nullopt;
-}
-
 void add_tickets(const LeaseFolder& folder,
                  const std::function<std::string(std::int64_t uid)>& user_name_of,
                  std::vector<Ticket>& tickets) {
   const std::int64_t now = unix_time_ms();
-  for (const std::string& each : names_in(folder)) {
-    if (!each.starts_with(ticket_prefix) || tickets.size() >= most_read) continue;
-    const LeaseFile file = LeaseFile::look(folder, each);
-    if (!file || file.held_by_others(1).empty()) continue;  // of a task that was killed
-    struct stat status {};
-    auto record = read_ticket(file.descriptor());
-    if (!record || ::fstat(file.descriptor(), &status) != 0) continue;
-    Ticket& ticket = record->ticket;
-    ticket.uid = status.st_uid;
-    ticket.user = user_name_of(ticket.uid);
-    ticket.is_own_user = status.st_uid == ::getuid();
-    ticket.waited_ms = std::max<std::int64_t>(0, now - record->since_ms);
-    tickets.push_back(std::move(ticket));
-  }
+  read_living_files(folder, ticket_prefix, longest_ticket_record,
+                    [&](const LivingFile& file, std::string_view text) {
+                      auto record = decode_ticket(text);
+                      if (!record) return false;
+                      Ticket& ticket = record->ticket;
+                      ticket.uid = file.uid;
+                      ticket.user = user_name_of(ticket.uid);
+                      ticket.is_own_user = file.uid == std::int64_t{::getuid()};
+                      ticket.waited_ms = std::max<std::int64_t>(0, now - record->since_ms);
+                      ticket.here_since_ns = here_since_ns(file.descriptor);
+                      tickets.push_back(std::move(ticket));
+                      return true;
+                    });
 }
 
 }  // namespace
@@ -70,30 +49,23 @@ std::vector<Ticket> tickets_on(const LeaseFolder& folder,
   return tickets;
 }
 
-void remove_dead_files(const LeaseFolder& folder, const std::string& prefix) {
-  const std::string ours = fmt::format("{}{}-", prefix, ::getuid());
-  for (const std::string& each : names_in(folder)) {
-    if (!each.starts_with(ours)) continue;
-    const LeaseFile file = LeaseFile::look(folder, each);
-    if (file && file.held_by_others(1).empty())
-      (void)::unlinkat(folder.folder.get(), (folder.prefix + each).c_str(), 0);
-  }
-}
-
+// Nobody need be kept from taking anything meanwhile: who does was there before.
 Result<TaskTicket> TaskTicket::make(const LeaseFolder& folder, const std::string& key,
                                     const Ticket& ticket) {
-  const auto mutex = HostMutex::lock(folder);
-  if (!mutex) return tl::make_unexpected(mutex.error());
-  remove_dead_files(folder, std::string(ticket_prefix));
-  std::string name = fmt::format("{}{}-{}", ticket_prefix, ::getuid(), key);
-  auto file = LeaseFile::make_record(folder, name);
+  if (auto made = HostMutex::make(folder); !made) return tl::make_unexpected(made.error());
+  remove_dead_files(folder);
+  // Its arrival is known once the file is there.
+  const std::string stem = fmt::format("{}{}-{}", ticket_prefix, ::getuid(), key);
+  auto file = LeaseFile::make_record(folder, stem, "");
   if (!file) return tl::make_unexpected(file.error());
-  TaskTicket made(folder, std::move(name), std::move(*file));
+  TaskTicket made(folder, std::move(*file));
   struct stat status {};
-  if (::fstat(made.file_.descriptor(), &status) != 0 || !made.file_.lock({0, 1}))
+  if (::fstat(made.file_.descriptor(), &status) != 0)
     return tl::make_unexpected(made.not_written(errno));
+  made.arrived_ns_ = here_since_ns(made.file_.descriptor());
   constexpr std::int64_t second = 1'000'000'000;
-  made.arrived_ns_ = std::int64_t{status.st_ctim.tv_sec} * second + status.st_ctim.tv_nsec;
+  if (made.arrived_ns_ == 0)
+    made.arrived_ns_ = std::int64_t{status.st_ctim.tv_sec} * second + status.st_ctim.tv_nsec;
   if (auto written = made.write(ticket); !written) return tl::make_unexpected(written.error());
   return made;
 }
@@ -101,13 +73,13 @@ Result<TaskTicket> TaskTicket::make(const LeaseFolder& folder, const std::string
 TaskTicket::~TaskTicket() {
   // Not what another process has made under that name since.
   if (file_ && is_there())
-    (void)::unlinkat(folder_.folder.get(), (folder_.prefix + name_).c_str(), 0);
+    (void)::unlinkat(folder_.folder.get(), (folder_.prefix + file_.name(folder_)).c_str(), 0);
 }
 
 Error TaskTicket::not_written(int error) const {
   return make_error(ErrorClass::host,
                     fmt::format("cannot say in '{}/{}{}' who waits for slots: {}", folder_.path,
-                                folder_.prefix, name_, system_reason(error)));
+                                folder_.prefix, file_.name(folder_), system_reason(error)));
 }
 
 Result<void> TaskTicket::write(const Ticket& ticket) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/lease/lease_file.hpp"
@@ -21,10 +22,6 @@ inline constexpr std::string_view ticket_prefix = "ticket-";
 /// user id, or nothing.
 std::vector<Ticket> tickets_on(const LeaseFolder& folder,
                                const std::function<std::string(std::int64_t uid)>& user_name_of);
-
-/// Removes what this user's tasks have left that were killed. Only with the host's mutex: while we
-/// have it none is being made.
-void remove_dead_files(const LeaseFolder& folder, const std::string& prefix);
 
 /// One task's place in the line of this host, a file beside the locks. It counts as long as this
 /// object has it locked, and goes with it. Calls may wait for a disk: not for a loop.
@@ -47,12 +44,10 @@ class TaskTicket {
   void keep_young() const { file_.keep_young(); }
 
  private:
-  TaskTicket(const LeaseFolder& folder, std::string name, LeaseFile file)
-      : folder_(folder), name_(std::move(name)), file_(std::move(file)) {}
+  TaskTicket(const LeaseFolder& folder, LeaseFile file) : folder_(folder), file_(std::move(file)) {}
   Error not_written(int error) const;
 
   const LeaseFolder& folder_;
-  std::string name_;
   LeaseFile file_;
   std::int64_t arrived_ns_ = 0;
 };

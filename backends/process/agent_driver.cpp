@@ -191,9 +191,10 @@ void AgentDriver::perform(const agent_action::ConfirmLeases& action) {
   if (!lease_timer_) keep_leases_young();
 }
 
-// Files in /tmp are removed after days: what was not touched once is touched an hour later.
+// Files in /tmp are removed after days: what was not touched once is touched the next time. What
+// says whose the slots are may be removed at any time.
 void AgentDriver::keep_leases_young() {
-  constexpr std::chrono::hours interval{1};
+  constexpr std::chrono::minutes interval{10};
   lease_timer_ = loop_.after(interval, [this] {
     leases_.keep_young();
     keep_leases_young();

@@ -29,8 +29,13 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
                                                 const HostGpus& gpus) {
   if (prepare.leases.wants.empty()) return InTheWay();
   const std::lock_guard lock(mutex_);
-  if (auto made = leases_of(prepare.of.trial, prepare); !made)
-    return tl::make_unexpected(made.error());
+  if (auto made = leases_of(prepare.of.trial, prepare); !made) {
+    if (!prepare.leases.order) return tl::make_unexpected(made.error());
+    // Others may have brought it about: who waits tries it again.
+    LeaseHolder somebody{.task = {}, .name = made.error().diagnostics.front().message};
+    somebody.leases.push_back({prepare.leases.wants.front().key, 0});
+    return InTheWay{std::move(somebody)};
+  }
   OfTrial& trial = trials_[prepare.of.trial];
   trial.wants = prepare.leases.wants;
   trial.order = prepare.leases.order;
@@ -142,7 +147,10 @@ void AgentLeases::confirm(int trial) {
 
 void AgentLeases::keep_young() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [trial, known] : trials_) known.leases->keep_young();
+  for (const auto& [trial, known] : trials_) {
+    known.leases->keep_young();
+    (void)keep_in_guard(*known.leases);
+  }
 }
 
 }  // namespace train

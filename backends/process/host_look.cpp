@@ -118,6 +118,7 @@ HostReport look_at_this_host(const AgentMeans& means, const std::string& directo
     return report;
   }
   look_at_leases(*folder, user_name_in_passwd, report);
+  report.squats = squats_on(*folder);
   for (LeaseHolder& user : foreign_users(means, report.holders, user_name_in_passwd))
     report.holders.push_back(std::move(user));
   return report;

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <map>
 #include <optional>
 #include <utility>
@@ -35,6 +36,9 @@ using Clock = std::chrono::steady_clock;
 // served later, and looks less often, so that a long line is no load for its host.
 constexpr std::chrono::milliseconds look_pause = 100ms;
 constexpr std::ptrdiff_t longest_look_pause = 20;  // of these
+// Whatever others leave there, looking at it takes a twentieth of a processor at most.
+constexpr int looks_cost = 20;
+constexpr std::chrono::milliseconds longest_pause = 10s;
 constexpr auto young_pause = 600s;
 // All that all processes have open is looked at for it.
 constexpr auto foreign_pause = 2s;
@@ -47,6 +51,14 @@ Descriptor take_signals() {
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// Of the processor, for this thread.
+std::chrono::milliseconds own_time() {
+  timespec time{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
 }
 
 // What changes by itself, and nobody need be told of.
@@ -88,7 +100,11 @@ class Waiting {
         ticket_->keep_young();
       }
       // What was not sent yet is not added to: the newest counts.
-      if (!has_unsent()) tell(report());
+      if (!has_unsent()) {
+        const auto before = own_time();
+        tell(report());
+        pause_ = std::max(pause_, std::min(looks_cost * (own_time() - before), longest_pause));
+      }
     }
     if (!has_unsent() && now - said_ >= wait_sign_of_life) say("\n");
     return {};
@@ -129,9 +145,10 @@ class Waiting {
     host_.holders.insert(host_.holders.end(), foreign_.begin(), foreign_.end());
     WaitReport report{ticket_->arrived_ns(), std::exchange(host_.tickets, {}), host_};
     std::erase_if(report.tickets, [this](const Ticket& each) { return each.order.task == task_; });
-    const auto before = std::count_if(
-        report.tickets.begin(), report.tickets.end(),
-        [this](const Ticket& each) { return order_ && is_in_the_way(each, task_, order_); });
+    const auto before =
+        std::count_if(report.tickets.begin(), report.tickets.end(), [this](const Ticket& each) {
+          return order_ && is_in_the_way(each, task_, order_, ticket_->arrived_ns());
+        });
     pause_ = look_pause * std::min(longest_look_pause, 1 + before);
     return report;
   }

@@ -104,8 +104,9 @@ struct LeaseHolder {
     std::uint64_t amount = 0;
     bool operator==(const Held&) const = default;
   };
-  std::string task;           ///< id; empty: nobody knows who holds it
-  std::string name = {};      ///< of the task
+  std::string task;  ///< id; empty: nobody knows who holds it
+  /// Of the task; of an unknown holder what is known, in words.
+  std::string name = {};
   std::string launcher = {};  ///< where it was launched: "alice@head"
   std::int64_t uid = -1;      ///< on the host that is held
   std::string user = {};      ///< its name there; empty: it has none

@@ -117,19 +117,22 @@ std::string name_of_process(const LeaseHolder& holder) {
   return fmt::format("process {} of {} ('{}', {})", holder.pid, user_of(holder), command, task);
 }
 
-constexpr const char* of_no_task = "a process that belongs to no task";
+std::string unknown_process(const LeaseHolder& holder) {
+  return holder.name.empty() ? "a process that belongs to no task" : escaped(holder.name);
+}
 
 }  // namespace
 
 std::string words_of(const LeaseHolder& holder) {
   const std::string since = ", for " + duration_text(std::chrono::milliseconds(holder.held_ms));
   if (holder.pid > 0) return name_of_process(holder) + since;
-  return holder.task.empty() ? of_no_task : name_of(holder) + since + launched_by(holder);
+  return holder.task.empty() ? unknown_process(holder)
+                             : name_of(holder) + since + launched_by(holder);
 }
 
 std::string short_words_of(const LeaseHolder& holder) {
   if (holder.pid > 0) return name_of_process(holder);
-  return holder.task.empty() ? of_no_task : name_of(holder) + launched_by(holder);
+  return holder.task.empty() ? unknown_process(holder) : name_of(holder) + launched_by(holder);
 }
 
 std::string waiting_words_of(const LeaseHolder& holder) {

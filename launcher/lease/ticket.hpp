@@ -71,4 +71,10 @@ inline bool is_in_the_way(const Ticket& ticket, const std::string& task,
   return ticket.here_since_ns - here_since_ns <= stepped_back + usual_spread_ns;
 }
 
+/// Whether a task has passed another user's ticket on the host, as its own one there says.
+inline bool has_passed(const Ticket& own, const Ticket& other) {
+  return !other.is_own_user &&
+         std::find(own.passed.begin(), own.passed.end(), other.order.task) != own.passed.end();
+}
+
 }  // namespace train

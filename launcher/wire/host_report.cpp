@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t longest_report_text = 4'096;
 constexpr int most_cpus = 1 << 20;
 constexpr std::size_t most_tasks_without_locks = 64;
+constexpr std::size_t most_squats = 8;
 
 constexpr std::string_view usual_look = "look";
 constexpr std::string_view named_look = "in-";
@@ -71,6 +72,9 @@ HostReport host_report_of(const json& value) {
   if (leases.contains("without_locks"))
     for (const json& task : array_field(leases, "without_locks", most_tasks_without_locks))
       report.without_locks.push_back(to_bytes(task));
+  if (leases.contains("squats"))
+    for (const json& squat : array_field(leases, "squats", most_squats))
+      report.squats.push_back(to_bytes(squat));
   report.uid = number_field(value, "uid", -1);
   for (const json& ticket : array_field(leases, "tickets", most_tickets))
     report.tickets.push_back(ticket_of(ticket));
@@ -132,6 +136,9 @@ json json_of(const HostReport& report) {
   json without_locks = json::array();
   for (const std::string& task : report.without_locks)
     if (without_locks.size() < most_tasks_without_locks) without_locks.push_back(report_text(task));
+  json squats = json::array();
+  for (const std::string& squat : report.squats)
+    if (squats.size() < most_squats) squats.push_back(report_text(squat));
   json tickets = json::array();
   for (const Ticket& ticket : report.tickets)
     if (tickets.size() < most_tickets) tickets.push_back(json_of(ticket));
@@ -144,6 +151,7 @@ json json_of(const HostReport& report) {
             {"holders", std::move(holders)},
             {"untold", untold},
             {"without_locks", std::move(without_locks)},
+            {"squats", std::move(squats)},
             {"tickets", std::move(tickets)}}},
           {"uid", report.uid},
           {"gpus", json_of_gpus(report.gpus)},

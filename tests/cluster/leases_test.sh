@@ -150,6 +150,52 @@ lock_files_are_removed() {
     restart node01
 }
 
+as_on_node01() { on node01 runuser -u "$1" -- "${@:2}"; }
+
+# What anybody can make where all may write: a link under the name of root's folder, which leads one
+# user elsewhere, and other things under the names of lock files.
+squatters() {
+    restart node01
+    make_user ann
+    make_user ben
+    as_on_node01 ben ln -s /dev/shm /run/lock/train
+    rm -f "$shared/go"
+    id=$(as_user ben launch -d --set working_directory=/tmp -H node01:2 -n 2 -- \
+        /bin/sh -c 'while [ ! -e /srv/shared/go ]; do sleep 0.05; done' 2>"$work/ben") ||
+        note_failure "ben cannot launch: $(cat "$work/ben")"
+    as_on_node01 ben rm /run/lock/train
+    as_user ann launch --set working_directory=/tmp -H node01:2 -n 2 -- touch /tmp/started >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 75
+    expect_err "^  task $id \('sh'\) of ben \(launched by process [0-9]+ on 'node04'\) holds 2 slots of node01, for [0-9]+ s$"
+    on node01 'test ! -e /tmp/started' || note_failure "a rank was started"
+    # Ben's lock files are gone, and their names are somebody else's.
+    on node01 'rm /run/lock/train-lease-mutex'
+    as_on_node01 ann mkdir /run/lock/train-lease-mutex
+    as_user ann launch --set working_directory=/tmp -H node01:2 -n 1 -- touch /tmp/started >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 75
+    expect_err "^  task $id \('sh'\) of ben "
+    on node01 'test ! -e /tmp/started' || note_failure "a rank was started"
+    touch "$shared/go"
+    as_user ben task wait "$id" >"$work/wait" 2>&1 || note_failure "it fails: $(cat "$work/wait")"
+    as_user ben launch --set working_directory=/tmp -H node01:2 -n 2 -- /bin/sh -c 'ls /tmp' >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 0
+    expect_out '\] train-lease-place-1$'
+    as_user ben task list -H node01:2 >"$work/out" 2>"$work/err"
+    expect_err "'/run/lock/train-lease-mutex' is a folder of ann, so that no slots can be held with it; tasks use the next folder$"
+    on node01 'rm /tmp/train-lease-mutex'
+    as_on_node01 ann mkfifo /tmp/train-lease-mutex
+    as_user ben launch --set working_directory=/tmp -H node01:2 -n 2 -- /bin/true >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 76
+    expect_err "'/run/lock/train-lease-mutex' is a folder of ann"
+    expect_err "'/tmp/train-lease-mutex' is a pipe of ann"
+    on node01 'rm -rf /tmp/train-lease-*'
+    restart node01
+}
+
 # races ROUNDS HOSTS HOSTS: two machines launch on these at once, and a rank finds out whether it is
 # alone on its host.
 races() {
@@ -220,6 +266,7 @@ test_case "a launch that asks hosts what is free ends when it is told to" ends_w
 test_case "what a dead launcher's task held is free, of a host out of reach once its ranks have ended" dead_launcher
 test_case "what is held in one folder of a host counts when root has made a better one" better_folder
 test_case "what a user holds is his although its lock files, another one's, are removed" lock_files_are_removed
+test_case "nobody takes slots from another one, or keeps him out, with what he makes where all may write" squatters
 race_case "of two machines that launch at once on the same hosts one starts, never both, never neither" \
     races "${TRAIN_RACES:-12}" node01:1,node02:1 node02:1,node01:1
 race_case "of two that launch at once on hosts of which they share one, never both start there, never neither" \

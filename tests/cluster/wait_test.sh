@@ -230,11 +230,39 @@ killed_launcher() {
     on head "$train" task wait "$id" >/dev/null 2>&1 || note_failure "the holder fails"
 }
 
+# Whoever keeps the mutex delays those who wait, and ends none.
+kept_mutex() {
+    make_user
+    hold -H 'node01:2' -n 2
+    as_bob launch --wait --set working_directory=/tmp -H node01:2 -n 2 -- hostname >"$work/bob" 2>&1 &
+    local bob=$!
+    eventually 10 says bob '1st in line' || note_failure "bob is told: $(cat "$work/bob")"
+    on node01 'nohup python3 -c "import fcntl, time
+file = open(\"/run/lock/train-lease-mutex\", \"r+\")
+while True:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        break
+    except OSError:
+        time.sleep(0.001)
+open(\"/srv/shared/kept\", \"w\").close()
+time.sleep(1000)" </dev/null >/dev/null 2>&1 & echo $! >/srv/shared/keeper'
+    eventually 10 test -e "$shared/kept" || note_failure "the mutex is not kept"
+    touch "$shared/go"
+    eventually 30 says bob "a process that keeps the lock of '/run/lock/train-lease-mutex'" || note_failure "bob is told: $(cat "$work/bob")"
+    on node01 'kill -KILL $(cat /srv/shared/keeper)'
+    wait "$bob" || note_failure "bob ends with $?: $(cat "$work/bob")"
+    expect_equal "ranks of bob" 2 "$(grep -c '\] node01$' "$work/bob")"
+    rm -f "$shared/kept"
+    expect_tickets_gone
+}
+
 test_case "gangs of two users wait for two hosts in one order" gangs
 test_case "a host that loses a ticket is told of, and met again" cut_host
 soak_case "a host that is cut while it is waited for is told of, and the others serve" silent_host
 test_case "who lacks a host that is cut stands aside until it is there" stands_aside
 test_case "the tickets of a killed launcher go" killed_launcher
+test_case "who keeps the mutex of a host delays those who wait, and ends none" kept_mutex
 test_case "a task that was refused, waits and runs logs in once to each host" one_login
 test_case "so does one that waits without a terminal" one_login_detached
 test_case "a session that dies while a task waits is replaced" dead_session

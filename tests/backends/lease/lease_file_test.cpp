@@ -2,6 +2,7 @@
 #include "backends/lease/lease_file.hpp"
 
 #include <fcntl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,4 +153,100 @@ TEST_CASE("what is touched is new to whoever tidies") {
   REQUIRE(::stat((host.path() + "/place-0").c_str(), &status) == 0);
   CHECK(status.st_mtime > 1'000);
   CHECK(status.st_size == 0);
+}
+
+TEST_CASE("a record is there once all of it is, under a name that nobody has foreseen") {
+  const HostUnderTest host;
+  const auto folder = host.folder();
+  const auto one = LeaseFile::make_record(folder, "holder-0-a", "words").value();
+  const auto other = LeaseFile::make_record(folder, "holder-0-a", "others").value();
+  CHECK(one.name(folder) != other.name(folder));
+  CHECK(one.name(folder).starts_with("holder-0-a-"));
+  CHECK(one.is_in(folder));
+  CHECK(LeaseFile::look(folder, one.name(folder)).is_alive());
+  CHECK(names_in(folder).size() == 2);  // no draft is left
+  struct stat status {};
+  REQUIRE(::fstat(one.descriptor(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0644);
+}
+
+// A process that is killed between two steps, at each of them.
+TEST_CASE("whatever is killed while it makes a lock file, others can lock it") {
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  const HostUnderTest host;
+  REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
+  for (int step = 1; step <= 40; ++step) {
+    const std::string name = "place-" + std::to_string(step);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(9);
+      if (::raise(SIGSTOP) != 0) ::_exit(9);
+      ::_exit(LeaseFile::open(host.folder(), name) ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    for (int i = 0; i < step && WIFSTOPPED(status); ++i) {  // into and out of system calls
+      REQUIRE(::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) == 0);
+      REQUIRE(::waitpid(child, &status, 0) == child);
+    }
+    if (WIFSTOPPED(status)) {
+      REQUIRE(::kill(child, SIGKILL) == 0);
+      REQUIRE(::waitpid(child, &status, 0) == child);
+    }
+    const pid_t other = ::fork();
+    if (other == 0) {
+      if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(9);
+      ::_exit(LeaseFile::open(host.folder(), name) ? 0 : 1);
+    }
+    REQUIRE(::waitpid(other, &status, 0) == other);
+    CAPTURE(step);
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  CHECK(std::filesystem::exists(host.path() + "/place-40"));
+}
+
+TEST_CASE("a lock file that a killed program has left half made is mended by its user") {
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  const HostUnderTest host;
+  REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
+  const auto make = [&](const std::string& name) {
+    Descriptor file(::open((host.path() + "/" + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    REQUIRE(file);
+    return file;
+  };
+  const auto mode_of = [&](const std::string& name) {
+    struct stat status {};
+    REQUIRE(::stat((host.path() + "/" + name).c_str(), &status) == 0);
+    return status.st_mode & 07777;
+  };
+  make("place-0");
+  CHECK(LeaseFile::open(host.folder(), "place-0"));
+  CHECK(mode_of("place-0") == 0666);
+  // Not a private file that somebody has linked there, nor one of another user.
+  make("private");
+  REQUIRE(::link((host.path() + "/private").c_str(), (host.path() + "/place-1").c_str()) == 0);
+  CHECK_FALSE(LeaseFile::open(host.folder(), "place-1"));
+  CHECK(mode_of("private") == 0600);
+  REQUIRE(::fchown(make("place-2").get(), 65'534, 65'534) == 0);
+  const auto refused = LeaseFile::open(host.folder(), "place-2");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().diagnostics.front().message ==
+        "'" + host.path() +
+            "/place-2' is a file that others may not lock of nobody, so that no slots can be held "
+            "with it");
+  CHECK(mode_of("place-2") == 0600);
+}
+
+// Each costs the kernel a walk through all that are locked.
+TEST_CASE("of very many pieces not all are asked for, and none of them is free") {
+  const HostUnderTest host;
+  auto squatter = LeaseFile::open(host.folder(), "place-0").value();
+  for (std::uint64_t i = 0; i < 200; ++i) REQUIRE(squatter.lock({2 * i, 2 * i + 1}));
+  const auto file = LeaseFile::open(host.folder(), "place-0").value();
+  CHECK(size_of(file.held_by_others(400)) == 200);
+  const auto held = file.held_by_others(400, 10);
+  CHECK(held.size() <= 21);
+  Ranges locked;
+  for (std::uint64_t i = 0; i < 200; ++i) locked.push_back({2 * i, 2 * i + 1});
+  CHECK(without(locked, held).empty());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/lease/lease_folder.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,4 +134,84 @@ TEST_CASE("this machine has such a folder") {
   const auto folder = open_lease_folder();
   REQUIRE(folder);
   CHECK_FALSE(folder->identity.empty());
+}
+
+// Who may write to the folder above can lead it elsewhere at any time, where fs.protected_symlinks
+// does not keep them from it.
+TEST_CASE("a link is not the folder, wherever it leads") {
+  if (::geteuid() != 0) SKIP_CASE("a folder that everybody trusts is root's");
+  const Places places;
+  REQUIRE(::symlink(places.open().path.c_str(), places.missing().path.c_str()) == 0);
+  const auto folder = open_lease_folder({places.missing(), places.own()});
+  REQUIRE(folder);
+  CHECK(folder->path == places.own().path);
+  REQUIRE(LeaseFile::open(open_lease_folder({places.open()}).value(), lease_mutex_name));
+  CHECK(other_lease_folders(*folder)->empty());
+  const auto none = open_lease_folder({places.missing()});
+  CHECK_FALSE(none);
+}
+
+TEST_CASE("where somebody squats on the mutex the next folder is taken") {
+  if (::geteuid() != 0) SKIP_CASE("a folder that everybody trusts is root's");
+  const Places places;
+  const std::string mutex = places.own().path + "/" + lease_mutex_name;
+  std::string what;
+  SECTION("a folder") {
+    REQUIRE(::mkdir(mutex.c_str(), 0777) == 0);
+    what = "a folder";
+  }
+  SECTION("a pipe") {
+    REQUIRE(::mkfifo(mutex.c_str(), 0666) == 0);
+    what = "a pipe";
+  }
+  SECTION("a link") {
+    REQUIRE(::symlink("nowhere", mutex.c_str()) == 0);
+    what = "a link";
+  }
+  SECTION("a private file") {
+    const Descriptor file(::open(mutex.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    REQUIRE(file);
+    what = "a file that others may not lock";
+  }
+  REQUIRE(::lchown(mutex.c_str(), 65'534, 65'534) == 0);
+  const auto folder = open_lease_folder({places.own(), places.open()});
+  REQUIRE(folder);
+  CHECK(folder->path == places.open().path);
+  CHECK(folder->others.size() == 1);
+  CHECK(other_lease_folders(*folder)->size() == 1);
+  const auto none = open_lease_folder({places.own()});
+  REQUIRE_FALSE(none);
+  CHECK(none.error().error_class == ErrorClass::host);
+  CHECK(none.error().diagnostics.front().message ==
+        "'" + mutex + "' is " + what + " of nobody, so that no slots can be held with it");
+}
+
+TEST_CASE("where somebody squats on the lock of a slot all is taken in the next folder") {
+  if (::geteuid() != 0) SKIP_CASE("a folder that everybody trusts is root's");
+  const Places places;
+  const std::vector<LeasePlace> order{places.own(), places.open()};
+  const auto task = [&](const char* name) {
+    return std::make_unique<TaskLeases>(open_lease_folder(order).value(),
+                                        TaskLeases::Words{name, name, "digits", "alice@head"});
+  };
+  const auto before = task("before");
+  REQUIRE(before->take({whole_slot(1)})->empty());
+  const std::string squat = places.own().path + "/place-0";
+  REQUIRE(::mkdir(squat.c_str(), 0777) == 0);
+  const auto first = task("first");
+  CHECK(first->take({whole_slot(0), whole_slot(1)})->front().task == "before");
+  REQUIRE(first->take({whole_slot(0), whole_slot(2)})->empty());
+  const auto second = task("second");
+  CHECK(second->take({whole_slot(0)})->front().task == "first");
+  CHECK(second->take({whole_slot(2)})->front().task == "first");
+  REQUIRE(second->take({whole_slot(3)})->empty());
+  first->drop();
+  const std::string there = places.open().path + "/train-lease-place-0";
+  REQUIRE(::unlink(there.c_str()) == 0);
+  REQUIRE(::mkdir(there.c_str(), 0777) == 0);
+  const auto refused = task("third")->take({whole_slot(0)});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().diagnostics.size() == 2);
+  CHECK(refused.error().diagnostics.front().message ==
+        "'" + squat + "' is a folder of root, so that no slots can be held with it");
 }

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/lease/task_ticket.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "backends/posix/files.hpp"
+#include "launcher/wire/ticket_fields.hpp"
 #include "tests/backends/lease/lease_fixture.hpp"
+#include "tests/skip.hpp"
 
 using namespace train;
 
@@ -36,6 +43,10 @@ std::vector<Ticket> tickets(const LeaseFolder& folder) {
 TaskLeases leases_of(const HostUnderTest& host, const std::string& task) {
   return TaskLeases(host.folder(), {task + "-0", task, "digits", "alice@head"});
 }
+
+std::string own_stem() { return "ticket-" + std::to_string(::getuid()) + "-"; }
+
+std::string words_of_ticket(const Ticket& ticket) { return encode_ticket({ticket, 1}); }
 
 bool has_file(const HostUnderTest& host, const std::string& begin) {
   const auto files = names_in(FolderReader(host.path()));
@@ -85,7 +96,8 @@ TEST_CASE("those who come later stand behind, and a ticket goes with its holder"
   }
   CHECK(tickets(folder).size() == 1);
   CHECK(later->is_there());
-  ::unlinkat(folder.folder.get(), ("ticket-" + std::to_string(::getuid()) + "-a-0").c_str(), 0);
+  for (const std::string& name : names_in(folder))
+    if (name.starts_with(own_stem())) ::unlinkat(folder.folder.get(), name.c_str(), 0);
   CHECK_FALSE(later->is_there());
 }
 
@@ -106,10 +118,8 @@ TEST_CASE("a ticket whose words nobody understands is none") {
   const HostUnderTest host;
   const LeaseFolder folder = host.folder();
   for (const char* words : {"", "{", "{}", R"({"order": 7})"}) {
-    auto file = LeaseFile::make_record(folder, "ticket-1-x-0");
+    const auto file = LeaseFile::make_record(folder, own_stem() + "x-0", words);
     REQUIRE(file);
-    REQUIRE(file->lock({0, 1}));
-    REQUIRE(write_whole_at(file->descriptor(), words, 0) == 0);
     CHECK(tickets(folder).empty());
   }
 }
@@ -165,4 +175,97 @@ TEST_CASE("what a task holds it keeps, whoever waits") {
   REQUIRE(ticket);
   CHECK(holder.take({whole_slot(0)})->empty());
   CHECK(holder.take({whole_slot(0), whole_slot(1)})->front().task == "m");
+}
+
+// Anybody may lock the file of another one for reading.
+TEST_CASE("a ticket lives by the lock of its own user alone") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  const std::string name = own_stem() + "dead-0";
+  std::ofstream(host.path() + "/" + name) << words_of_ticket(final_ticket_of("dead", 800));
+  const LeaseFile squatter = LeaseFile::look(folder, name);
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  REQUIRE(::fcntl(squatter.descriptor(), F_OFD_SETLK, &lock) == 0);
+  CHECK(tickets(folder).empty());
+  TaskLeases newcomer = leases_of(host, "n");
+  CHECK(newcomer.take({whole_slot(0)})->empty());
+  CHECK_FALSE(std::filesystem::exists(host.path() + "/" + name));
+}
+
+TEST_CASE("a file of one user does not stand for another one") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  const std::string stem = "ticket-" + std::to_string(::getuid() + 1) + "-m-0";
+  const auto file =
+      LeaseFile::make_record(folder, stem, words_of_ticket(final_ticket_of("m", 800)));
+  REQUIRE(file);
+  CHECK(tickets(folder).empty());
+}
+
+TEST_CASE("a ticket that says to be older than its file does not come first") {
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  const HostUnderTest host;
+  REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
+  const LeaseFolder folder = host.folder();
+  const auto ours = TaskTicket::make(folder, "m-0", ticket_of("m"));
+  REQUIRE(ours);
+  int talk[2];
+  REQUIRE(::pipe2(talk, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(9);
+    const auto theirs = TaskTicket::make(folder, "x-0", final_ticket_of("x", 1));
+    (void)!::write(talk[1], theirs ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  char told = 0;
+  REQUIRE(::read(talk[0], &told, 1) == 1);
+  REQUIRE(told == 'y');
+  const auto all = tickets(folder);
+  REQUIRE(all.size() == 2);
+  CHECK(all.front().order.task == "x");
+  CHECK(all.front().here_since_ns >= ours->arrived_ns());
+  // As if we had come a minute sooner: files cannot be made older for a test.
+  const TicketOrder order{ours->arrived_ns(), ours->arrived_ns(), "m"};
+  constexpr std::int64_t minute = 60'000'000'000;
+  CHECK(is_in_the_way(all.front(), "m", order, ours->arrived_ns()));
+  CHECK_FALSE(is_in_the_way(all.front(), "m", order, ours->arrived_ns() - minute));
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  ::close(talk[0]);
+  ::close(talk[1]);
+}
+
+TEST_CASE("what a waiting task has passed is not in its way") {
+  if (::geteuid() != 0) SKIP_CASE("only root can be two users");
+  const HostUnderTest host;
+  REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
+  const LeaseFolder folder = host.folder();
+  int talk[2];
+  REQUIRE(::pipe2(talk, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(9);
+    const auto theirs = TaskTicket::make(folder, "x-0", final_ticket_of("x", 800));
+    (void)!::write(talk[1], theirs ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  char told = 0;
+  REQUIRE(::read(talk[0], &told, 1) == 1);
+  REQUIRE(told == 'y');
+  Ticket words = final_ticket_of("m", 900);
+  auto ours = TaskTicket::make(folder, "m-0", words);
+  REQUIRE(ours);
+  TaskLeases leases = leases_of(host, "m");
+  CHECK(leases.take({whole_slot(0)}, words.order)->front().task == "x");
+  words.passed = {"x"};
+  REQUIRE(ours->write(words));
+  CHECK(leases.take({whole_slot(0)}, words.order)->empty());
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  ::close(talk[0]);
+  ::close(talk[1]);
 }

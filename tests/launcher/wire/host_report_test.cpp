@@ -18,6 +18,7 @@ HostReport full_report() {
   report.holders[1].leases = {{{LeaseKey::Kind::custom, 0, "ssd"}, 1}};
   report.untold_holders = 2;
   report.without_locks = {"abcd", "b\xfe"};
+  report.squats = {"'/run/lock/train-lease-mutex' is a folder of bob"};
   report.uid = 1'000;
   report.gpus.cuda = {1, 0};
   report.gpus.hidden = 1;

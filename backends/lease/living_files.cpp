@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/lease/living_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "backends/lease/lease_file.hpp"
+#include "backends/lease/lease_holders.hpp"
+#include "backends/lease/task_ticket.hpp"
+#include "backends/posix/files.hpp"
+
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// "holder-1000-..."
+std::optional<std::int64_t> user_in(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::int64_t uid = -1;
+  const char* const end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, uid);
+  if (error != std::errc() || rest == end || *rest != '-' || uid < 0) return std::nullopt;
+  return uid;
+}
+
+// What was read of each user.
+class Budget {
+ public:
+  bool has_room_for(std::int64_t uid, std::int64_t bytes) {
+    OfUser& user = users_[uid];
+    if (user.unread >= most_unread_of_user || user.files >= most_files_of_user ||
+        user.bytes + bytes > most_bytes_of_user)
+      return false;
+    ++user.files;
+    user.bytes += bytes;
+    return true;
+  }
+  void note_unread(std::int64_t uid) { ++users_[uid].unread; }
+
+ private:
+  struct OfUser {
+    int files = 0;
+    std::int64_t bytes = 0;
+    int unread = 0;
+  };
+  std::map<std::int64_t, OfUser> users_;
+};
+
+std::optional<std::string> text_of(const LeaseFile& file, std::size_t longest) {
+  std::string text(longest + 1, '\0');
+  const ssize_t count = read_whole_at(file.descriptor(), text.data(), text.size(), 0);
+  if (count < 0) return std::nullopt;
+  text.resize(static_cast<std::size_t>(count));
+  return text;
+}
+
+}  // namespace
+
+void read_living_files(
+    const LeaseFolder& folder, std::string_view prefix, std::size_t longest,
+    const std::function<bool(const LivingFile& file, std::string_view text)>& take) {
+  struct Unread {
+    LivingFile living;
+    LeaseFile file;
+  };
+  std::vector<Unread> again;
+  Budget budget;
+  const auto read = [&](const LivingFile& living, const LeaseFile& file) {
+    struct stat status {};
+    if (::fstat(file.descriptor(), &status) != 0) return false;
+    const auto text = text_of(file, std::min(static_cast<std::size_t>(status.st_size), longest));
+    return text && take(living, *text);
+  };
+  for (const std::string& name : names_in(folder)) {
+    const auto uid = user_in(name, prefix);
+    if (!uid) continue;
+    struct stat status {};
+    const std::string path = folder.prefix + name;
+    if (::fstatat(folder.folder.get(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISREG(status.st_mode) || std::int64_t{status.st_uid} != *uid) continue;
+    if (status.st_size > static_cast<off_t>(longest)) continue;
+    if (!budget.has_room_for(*uid, status.st_size)) continue;
+    LeaseFile file = LeaseFile::look(folder, name);
+    if (!file || !file.is_alive()) continue;  // of a task that was killed
+    LivingFile living{name, *uid, file.descriptor()};
+    if (read(living, file)) continue;
+    budget.note_unread(*uid);
+    again.push_back({std::move(living), std::move(file)});
+  }
+  if (again.empty()) return;
+  std::this_thread::sleep_for(1ms);
+  for (const Unread& each : again) (void)read(each.living, each.file);
+}
+
+std::int64_t here_since_ns(int file) {
+  struct statx status {};
+  if (::statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0) return 0;
+  if ((status.stx_mask & STATX_BTIME) == 0) return 0;
+  constexpr std::int64_t second = 1'000'000'000;
+  return std::int64_t{status.stx_btime.tv_sec} * second + status.stx_btime.tv_nsec;
+}
+
+void remove_dead_files(const LeaseFolder& folder) {
+  const std::int64_t ours = ::getuid();
+  for (const std::string& name : names_in(folder)) {
+    const bool is_ours = user_in(name, holder_prefix) == ours ||
+                         user_in(name, ticket_prefix) == ours ||
+                         user_in(name, draft_prefix) == ours;
+    if (!is_ours) continue;
+    const LeaseFile file = LeaseFile::look(folder, name);
+    if (file && !file.is_alive())
+      (void)::unlinkat(folder.folder.get(), (folder.prefix + name).c_str(), 0);
+  }
+}
+
+}  // namespace train
