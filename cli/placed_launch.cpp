@@ -128,6 +128,7 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
   reach.transports.keep_sessions(true);
   std::optional<RunOutcome> outcome;
   std::optional<WaitingTask> line;
+  std::string refusal;
   for (int places = 1;; ++places) {
     SupervisedTask supervised{launch.request, launch.plan, launch.task, launch.store, launch.tee};
     supervised.on_steady = launch.on_steady;
@@ -144,6 +145,10 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
     };
     Ended ended = supervise(std::move(supervised), reach, signals);
     if (!ended.is_refused || !ended.is_recorded) return ended;
+    if (line && refusal != ended.last_words.text()) {
+      refusal = ended.last_words.text();
+      talk(terminal_text("task {}: not yet: {}", launch.task.id, ended.last_words));
+    }
     if (!line) outcome = place_anew(launch, reach, signals);
     if (!line && !(outcome && launch.wait && is_busy(*outcome))) continue;
     if (!line) line.emplace(launch, reach);

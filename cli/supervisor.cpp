@@ -144,7 +144,7 @@ class Supervisor {
     const auto outcome = files->made ? drive(*files) : not_run(s_.plan.trial, files->made.error());
     if (displacement_) return leave();
     if (!outcome) return give_up();
-    return may_be_placed_anew(*outcome) ? leave_place() : end(*outcome);
+    return may_be_placed_anew(*outcome) ? leave_place(outcome->cause->error) : end(*outcome);
   }
 
  private:
@@ -246,7 +246,7 @@ class Supervisor {
 
   // Its agents have nothing to wait for and leave. A signal that comes now waits for whoever is
   // next.
-  Ended leave_place() {
+  Ended leave_place(const Error& why) {
     signals_.hold_back();
     const bool is_written = recorder_.finish(record_limit);
     if (displacement_) return leave();
@@ -257,6 +257,7 @@ class Supervisor {
     Ended ended;
     ended.is_refused = true;
     ended.is_recorded = is_written;
+    ended.last_words = terminal_text("{}", why.diagnostics.front().message);
     if (is_written) return ended;
     signals_.end();  // nobody is next
     ended.code = exit_code_of(ErrorClass::no_input);

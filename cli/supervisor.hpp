@@ -62,7 +62,8 @@ struct Ended {
   bool is_recorded = false;
   SweepVerdict verdict = SweepVerdict::clean;  ///< of the hosts that had to be swept
   bool is_displaced = false;                   ///< another launcher goes on with the task
-  /// Others hold its slots: nothing was started, nothing recorded, and signals are held back.
+  /// Others hold its slots, as the last words say: nothing was started, nothing recorded, and
+  /// signals are held back.
   bool is_refused = false;
 };
 

@@ -195,7 +195,7 @@ std::vector<std::string> lost_locks(const LiveHost& host) {
     said.push_back(
         fmt::format("lock files of task {} were removed or replaced: its word counts", task));
   for (const std::string& squat : host.report->squats)
-    said.push_back(fmt::format("{}: tasks use the next folder", squat));
+    said.push_back(fmt::format("{}; tasks use the next folder", squat));
   return said;
 }
 
