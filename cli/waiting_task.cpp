@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "backends/posix/proc.hpp"
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
@@ -79,7 +80,7 @@ std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
     if (std::exchange(has_begun_, true))
       driver_.refused();
     else
-      driver_.start();
+      driver_.start(unix_time_ms() * 1'000'000);
   });
   note_alive();
   loop_.run();
@@ -197,12 +198,13 @@ void WaitingTask::tell_lost(int host, const Error& why) {
 
 void WaitingTask::tell_clocks(const waiter_action::TellClocks& clocks) {
   const auto& hosts = launch_.request.inventory.hosts;
+  const std::string& ahead = hosts[static_cast<std::size_t>(clocks.ahead)].name;
+  const std::string& behind = hosts[static_cast<std::size_t>(clocks.behind)].name;
   talk(terminal_text(
-      "task {}: the clock of host '{}' is {} ahead of that of '{}': for so long, tasks "
-      "that do not use '{}' come before this one",
-      launch_.task.id, hosts[static_cast<std::size_t>(clocks.ahead)].name,
-      duration_text(clocks.lead), hosts[static_cast<std::size_t>(clocks.behind)].name,
-      hosts[static_cast<std::size_t>(clocks.ahead)].name));
+      "task {}: the clock of host '{}' is {} ahead of that of '{}': its place in line does not go "
+      "by that of '{}'",
+      launch_.task.id, ahead, duration_text(clocks.lead), behind,
+      clocks.is_passed_over ? ahead : behind));
 }
 
 void WaitingTask::give_up(const Error& why) {

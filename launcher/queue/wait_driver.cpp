@@ -28,9 +28,9 @@ WaitDriver::WaitDriver(Ports ports, std::vector<Host> hosts, const std::string& 
         carry_out();
       }) {}
 
-void WaitDriver::start() {
+void WaitDriver::start(std::int64_t unix_now_ns) {
   started_ = ports_.timers.now();
-  waiter_.start(started_);
+  waiter_.start(started_, unix_now_ns);
   carry_out();
   show_life();
 }

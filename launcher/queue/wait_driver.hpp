@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,8 +46,8 @@ class WaitDriver {
   WaitDriver(const WaitDriver&) = delete;
   WaitDriver& operator=(const WaitDriver&) = delete;
 
-  /// Begins to reach the hosts. Once.
-  void start();
+  /// Begins to reach the hosts. Once. `unix_now_ns`: as for `Waiter`.
+  void start(std::int64_t unix_now_ns);
   /// What was being taken was taken by somebody else.
   void refused();
 

@@ -7,14 +7,17 @@
 #include <set>
 
 #include "config_schema/text/duration.hpp"
+#include "launcher/wire/ticket_fields.hpp"
 
 namespace train {
 
 std::optional<TicketOrder> order_behind_more_urgent(const Ticket& own,
-                                                    const std::vector<Ticket>& others) {
+                                                    const std::vector<Ticket>& others,
+                                                    std::int64_t latest_ns) {
   TicketOrder order = own.order;
   for (const Ticket& other : others)
-    if (other.is_own_user && other.priority < own.priority && other.order.task != own.order.task)
+    if (other.is_own_user && other.priority < own.priority && other.order.task != own.order.task &&
+        other.order.time_ns <= latest_ns)
       order.time_ns = std::max(order.time_ns, other.order.time_ns + 1);
   if (order == own.order) return std::nullopt;
   return order;
@@ -30,7 +33,8 @@ Waiter::Waiter(Ticket own, const std::string& task, int hosts, std::optional<nan
   own_.is_final = false;
 }
 
-void Waiter::start(Instant now) {
+void Waiter::start(Instant now, std::int64_t unix_now_ns) {
+  unix_offset_ns_ = unix_now_ns - now.count();
   if (limit_) give_up_at_ = now + *limit_;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) open(host, now);
 }
@@ -104,13 +108,23 @@ void Waiter::send_all() {
 void Waiter::settle(Instant now) {
   if (is_over_ || own_.is_final || !stands_anywhere()) return;
   if (!are_all_known() && now < *first_arrival_ + timing_.settle_limit) return;
+  std::vector<std::int64_t> arrivals;
   for (const OfHost& host : hosts_)
-    if (host.state == State::standing)
-      own_.order.arrived_ns = std::max(own_.order.arrived_ns, host.arrived_ns);
+    if (host.state == State::standing) arrivals.push_back(host.arrived_ns);
+  std::sort(arrivals.begin(), arrivals.end());
+  // A launcher whose clock is behind believes most of its hosts.
+  const std::int64_t lower_median = arrivals[(arrivals.size() - 1) / 2];
+  unix_offset_ns_ = std::max(unix_offset_ns_, lower_median - now.count());
+  own_.order.arrived_ns = std::min(arrivals.back(), latest_order_ns(now));
   own_.order.time_ns = own_.order.arrived_ns;
   own_.is_final = true;
   compare_clocks();
   send_all();
+}
+
+// An order can be no later by clocks that are right. It can always rise by one.
+std::int64_t Waiter::latest_order_ns(Instant now) const {
+  return std::min(unix_offset_ns_ + now.count() + usual_spread_ns, latest_arrival - 1);
 }
 
 // All have come within the limit above, or the one of reaching a host.
@@ -124,25 +138,33 @@ void Waiter::compare_clocks() {
   }
   if (!far) return;
   far->lead = nanoseconds(at(far->ahead).arrived_ns - at(far->behind).arrived_ns);
-  if (far->lead > timing_.usual_spread) actions_.emplace_back(*far);
+  far->is_passed_over = own_.order.arrived_ns < at(far->ahead).arrived_ns;
+  if (far->lead.count() > usual_spread_ns) actions_.emplace_back(*far);
 }
 
 // What is being taken is taken with the order that its request has.
-void Waiter::step_behind() {
-  if (!own_.is_final || is_taking_) return;
+void Waiter::step_behind(Instant now) {
+  if (!own_.is_final || is_taking_ || steps_behind_ >= most_steps_behind) return;
   bool has_risen = false;
   for (const OfHost& host : hosts_)
-    if (const auto order = order_behind_more_urgent(own_, host.others)) {
+    if (const auto order = order_behind_more_urgent(own_, host.others, latest_order_ns(now))) {
       own_.order = *order;
       has_risen = true;
     }
-  if (has_risen) send_all();
+  if (!has_risen) return;
+  ++steps_behind_;
+  // It has stepped back no further than it has waited, also where the clock of its hosts is hours
+  // behind: whoever comes within that time may be before it, by `is_in_the_way`.
+  const std::int64_t waited_ns = (now - *first_arrival_).count();
+  own_.order.arrived_ns =
+      std::max(own_.order.arrived_ns, own_.order.time_ns - waited_ns - usual_spread_ns);
+  send_all();
 }
 
 void Waiter::consider(Instant now) {
   if (plan_at_ && now >= *plan_at_) plan_at_.reset();
   if (is_over_ || !own_.is_final) return;
-  step_behind();
+  step_behind(now);
   if (!stands_anywhere()) return;
   const PlaceInLine here = place();
   std::pair<int, std::string> known{here.number, here.before ? here.before->order.task : ""};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,11 +38,12 @@ struct TellLost {
   int host = 0;
   Error why;
 };
-/// Its arrivals cannot be so far apart: a clock is wrong, and its order with it. Once.
+/// Its arrivals cannot be so far apart: a clock is wrong. Once.
 struct TellClocks {
   int ahead = 0;   ///< the host whose clock tells the latest
   int behind = 0;  ///< the earliest
   nanoseconds lead{0};
+  bool is_passed_over = false;  ///< the order is earlier than what the first of them tells
 };
 /// It waits no longer: class `busy` at the limit, `host` where no host can be reached.
 struct GiveUp {
@@ -56,9 +58,15 @@ using WaiterAction =
 
 /// Among those of one user, who is less urgent steps behind who is more so: the order of `own`
 /// then, just after that of the last of these; nothing where it is behind them already. Nobody else
-/// is overtaken, since orders only rise.
+/// is overtaken, since orders only rise. Orders later than `latest_ns` are no honest ones yet, and
+/// not stepped behind.
 std::optional<TicketOrder> order_behind_more_urgent(const Ticket& own,
-                                                    const std::vector<Ticket>& others);
+                                                    const std::vector<Ticket>& others,
+                                                    std::int64_t latest_ns);
+
+/// So often a task steps behind more urgent ones of its user. Then it keeps its place, so that they
+/// cannot keep it waiting for ever, nor can a host that makes them up.
+inline constexpr int most_steps_behind = 16;
 
 /// What comes of a plan.
 enum class Turn {
@@ -76,18 +84,22 @@ struct PlaceInLine {
 /// One task that waits for slots of hosts which have no server: it has a ticket on each that it may
 /// use, and sees the tickets of others there.
 ///
-/// Its order is the latest arrival of its tickets. Until all hosts have told that, or are out of
-/// reach, its tickets say the least that it can be, and others wait for them. Orders only rise, and
-/// there is always a lowest one among those that share hosts: that one's turn it is, whatever
-/// smaller requests would fit meanwhile, so nobody waits for ever and nobody in a circle. Who has
-/// no host in common is not waited for, nor who cannot be served by the hosts that can be reached:
-/// that one stands aside until they are more.
+/// Its order is the latest arrival of its tickets, as far as clocks can be right: no later than the
+/// launcher's own clock and the usual spread, or the lower median of the arrivals and that. So a
+/// minority of hosts cannot make it late. Until all hosts have told their arrival, or are out of
+/// reach, its tickets say the least that it can be, and others wait for them.
+///
+/// Orders only rise, and for each task only `most_steps_behind` times, and there is always a lowest
+/// one among those that share hosts: that one's turn it is, whatever smaller requests would fit
+/// meanwhile, so nobody waits for ever and nobody in a circle.
+///
+/// Who has no host in common is not waited for, nor who cannot be served by the hosts that can be
+/// reached: that one stands aside until they are more.
 class Waiter {
  public:
   struct Timing {
     /// From the first arrival: hosts that have not answered then join the line later.
     milliseconds settle_limit{10'000};
-    milliseconds usual_spread{20'000};   ///< of arrivals, by clocks that are right
     milliseconds silence_limit{30'000};  ///< without a word from a host that was reached
     milliseconds reach_limit{60'000};    ///< from Open to its first word
     milliseconds back_off{1'000};        ///< before a host is reached again; then twice that ...
@@ -105,8 +117,8 @@ class Waiter {
          std::optional<nanoseconds> limit = std::nullopt)
       : Waiter(std::move(own), task, hosts, limit, Timing()) {}
 
-  /// Begins to reach the hosts. Once.
-  void start(Instant now);
+  /// Begins to reach the hosts. Once. `unix_now_ns`: what time it is by the launcher's wall clock.
+  void start(Instant now, std::int64_t unix_now_ns);
   /// What a host says: when the ticket arrived there, and the tickets of others. Said when that has
   /// changed, or what is held there.
   void reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now);
@@ -151,8 +163,9 @@ class Waiter {
   bool are_all_known() const;
   void send_all();
   void settle(Instant now);
+  std::int64_t latest_order_ns(Instant now) const;
   void compare_clocks();
-  void step_behind();
+  void step_behind(Instant now);
   void consider(Instant now);
   void end(Error why);
 
@@ -160,6 +173,8 @@ class Waiter {
   const std::optional<nanoseconds> limit_;
   Ticket own_;
   std::vector<OfHost> hosts_;
+  std::int64_t unix_offset_ns_ = 0;  ///< Unix time less `Instant`
+  int steps_behind_ = 0;
   std::optional<Instant> first_arrival_;
   std::optional<Instant> alone_since_;  ///< no host stands
   std::optional<Instant> give_up_at_;

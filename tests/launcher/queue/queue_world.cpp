@@ -67,7 +67,7 @@ QueueWorld::QueueWorld(std::uint64_t seed) : chance_(seed) {
         has_limit ? std::optional<nanoseconds>(5s + chance_.up_to(30s)) : std::nullopt;
     task.waiter.emplace(words, task.id, static_cast<int>(task.hosts.size()), limit);
     after(chance_.up_to(30s), [this, i] {
-      at(i).waiter->start(time_.now());
+      at(i).waiter->start(time_.now(), time_.now().count());
       carry_out(i);
       hear(i);
     });
@@ -106,7 +106,7 @@ void QueueWorld::play() {
         fmt::format("task {} plans {} times for {} reports", task.id, task.plans, task.reports));
     // Once for its order, and once for each order that somebody more urgent has had.
     const int orders = 1 + 2 * static_cast<int>(tasks_.size()) * (hosts + 1) + task.turns_aside;
-    promise(task.sends <= hosts * orders,
+    promise(task.sends <= hosts * std::max(orders, 1 + most_steps_behind + task.turns_aside),
             fmt::format("task {} has told hosts of its order {} times", task.id, task.sends));
   }
   if (!broken_.empty()) return;

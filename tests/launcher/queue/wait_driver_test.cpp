@@ -69,7 +69,7 @@ TEST_CASE("a task waits with a ticket on each of its hosts, and plans when it is
   World world(2);
   world.transport.scripts["n0"] = {1ms, report_of(500)};
   world.transport.scripts["n1"] = {2ms, report_of(700)};
-  world.driver->start();
+  world.driver->start(0);
   world.play(1s);
   CHECK(world.transport.asked == std::vector<std::string>{"n0 wait m-0", "n1 wait m-1"});
   CHECK(world.turns == 1);
@@ -88,7 +88,7 @@ TEST_CASE("a task waits with a ticket on each of its hosts, and plans when it is
 TEST_CASE("who is before it is told of") {
   World world(1);
   world.transport.scripts["n0"] = {1ms, report_of(500, {"a", "b"}) + "\n" + report_of(500, {"b"})};
-  world.driver->start();
+  world.driver->start(0);
   world.play(1s);
   CHECK(world.places == std::vector<int>{3, 2});
   CHECK(world.driver->place().before->order.task == "b");
@@ -98,7 +98,7 @@ TEST_CASE("who is before it is told of") {
 TEST_CASE("a launcher says that it lives, to hosts that it reaches") {
   World world(1);
   world.transport.scripts["n0"] = {1ms, report_of(500)};
-  world.driver->start();
+  world.driver->start(0);
   world.play(1s);
   world.transport.sent.clear();
   world.play(wait_sign_of_life);
@@ -111,7 +111,7 @@ TEST_CASE("a host that is lost, or speaks no language of ours, is reached again"
     world.transport.scripts["n0"] = said;
     world.transport.scripts["n1"] = {1ms, report_of(700)};
     world.transport.further["n0"] = {{1ms, report_of(500)}};
-    world.driver->start();
+    world.driver->start(0);
     world.play(500ms);
     CHECK(world.lost == std::vector<int>{0});
     CHECK(world.driver->order() == TicketOrder{700, 700, "m"});
@@ -125,7 +125,7 @@ TEST_CASE("a host that is lost, or speaks no language of ours, is reached again"
 TEST_CASE("where no host is reached the waiting is over") {
   World world(1);
   world.transport.scripts["n0"] = {1ms, "", "no route"};
-  world.driver->start();
+  world.driver->start(0);
   world.play(1s);
   CHECK(world.over == ErrorClass::host);
 }
@@ -134,7 +134,7 @@ TEST_CASE("what was taken meanwhile is planned once more") {
   World world(1);
   world.transport.scripts["n0"] = {1ms, report_of(500)};
   world.fits = true;
-  world.driver->start();
+  world.driver->start(0);
   world.play(1s);
   CHECK(world.turns == 1);
   world.driver->refused();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/queue/waiter.hpp"
 
+#include "launcher/wire/ticket_fields.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -15,6 +16,16 @@ Ticket ticket_of(const std::string& task, std::int64_t time, bool is_final = tru
   return ticket;
 }
 
+// A more urgent one of the same user.
+Ticket urgent_of(const std::string& task, std::int64_t time) {
+  Ticket ticket = ticket_of(task, time);
+  ticket.priority = most_urgent;
+  ticket.is_own_user = true;
+  return ticket;
+}
+
+constexpr std::int64_t second = 1'000'000'000;
+
 const Error unreachable = make_error(ErrorClass::host, "no route");
 
 // What the waiter wants, a word for each: "open 0", "send 1", "plan".
@@ -28,7 +39,7 @@ std::string wants(Waiter& waiter) {
     std::string operator()(const waiter_action::TellLost& a) { return of("lost", a.host); }
     std::string operator()(const waiter_action::TellClocks& a) {
       return of("clock of", a.ahead) + " is ahead of " + std::to_string(a.behind) + " by " +
-             std::to_string(a.lead / 1s) + " s";
+             std::to_string(a.lead / 1s) + " s" + (a.is_passed_over ? " and passed over" : "");
     }
     std::string operator()(const waiter_action::GiveUp& a) {
       return "give up " + std::string(to_string(a.why.error_class));
@@ -46,7 +57,7 @@ std::string wants(Waiter& waiter) {
 // One that stands on its hosts, with the order 100, and has planned for the first time.
 Waiter standing(int hosts, std::optional<nanoseconds> limit = std::nullopt) {
   Waiter waiter(Ticket(), "m", hosts, limit);
-  waiter.start(0s);
+  waiter.start(0s, 0);
   for (int host = 0; host < hosts; ++host) waiter.reported(host, 100, {}, 1s);
   (void)waiter.take_actions();
   waiter.planned(Turn::held, 1s);
@@ -57,7 +68,7 @@ Waiter standing(int hosts, std::optional<nanoseconds> limit = std::nullopt) {
 
 TEST_CASE("the order of a task is its latest arrival, once all hosts have told it") {
   Waiter waiter(Ticket(), "m", 2);
-  waiter.start(0s);
+  waiter.start(0s, 0);
   CHECK(wants(waiter) == "open 0, open 1");
   waiter.reported(0, 500, {}, 1s);
   CHECK(wants(waiter) == "");
@@ -72,7 +83,7 @@ TEST_CASE("the order of a task is its latest arrival, once all hosts have told i
 
 TEST_CASE("a host that does not answer holds up the order for a while alone") {
   Waiter waiter(Ticket(), "m", 2);
-  waiter.start(0s);
+  waiter.start(0s, 0);
   waiter.reported(0, 500, {}, 1s);
   (void)waiter.take_actions();
   waiter.tick(10s);
@@ -83,18 +94,45 @@ TEST_CASE("a host that does not answer holds up the order for a while alone") {
   CHECK(waiter.order() == TicketOrder{500, 500, "m"});
 }
 
+TEST_CASE("a host whose clock is hours ahead does not make an order late") {
+  Waiter waiter(Ticket(), "m", 2);
+  waiter.start(5s, 1'000 * second);
+  waiter.reported(0, 1'000 * second, {}, 6s);
+  waiter.reported(1, 8'200 * second, {}, 7s);
+  CHECK(waiter.order() == TicketOrder{1'022 * second, 1'022 * second, "m"});
+}
+
+TEST_CASE("a launcher whose clock is behind goes by the lower median of its hosts") {
+  Waiter waiter(Ticket(), "m", 4);
+  waiter.start(0s, 1'000 * second);
+  waiter.reported(0, latest_arrival, {}, 1s);
+  waiter.reported(1, 8'200 * second, {}, 1s);
+  waiter.reported(2, 8'201 * second, {}, 1s);
+  waiter.reported(3, latest_arrival, {}, 1s);
+  CHECK(waiter.order() == TicketOrder{8'221 * second, 8'221 * second, "m"});
+  waiter.reported(1, 8'200 * second, {urgent_of("u", 8'230 * second)}, 30s);
+  CHECK(waiter.order() == TicketOrder{8'230 * second + 1, 8'221 * second, "m"});
+}
+
 TEST_CASE("clocks of hosts that cannot both be right are told, once the order is final") {
-  constexpr std::int64_t second = 1'000'000'000;
   Waiter waiter(Ticket(), "m", 3);
-  waiter.start(0s);
+  waiter.start(0s, 500 * second);
   waiter.reported(0, 500 * second, {}, 1s);
   waiter.reported(1, 4'100 * second, {}, 1s);
   (void)waiter.take_actions();
   waiter.reported(2, 510 * second, {}, 2s);
-  CHECK(wants(waiter) == "clock of 1 is ahead of 0 by 3600 s, send 0, send 1, send 2, place, plan");
+  CHECK(wants(waiter) ==
+        "clock of 1 is ahead of 0 by 3600 s and passed over, send 0, send 1, send 2, place, plan");
+
+  Waiter late(Ticket(), "m", 2);
+  late.start(0s, 4'100 * second);
+  late.reported(0, 500 * second, {}, 1s);
+  (void)late.take_actions();
+  late.reported(1, 4'100 * second, {}, 1s);
+  CHECK(wants(late) == "clock of 1 is ahead of 0 by 3600 s, send 0, send 1, place, plan");
 
   Waiter other(Ticket(), "m", 2);
-  other.start(0s);
+  other.start(0s, 0);
   other.reported(0, 500 * second, {}, 1s);
   (void)other.take_actions();
   other.reported(1, 520 * second, {}, 11s);
@@ -103,7 +141,7 @@ TEST_CASE("clocks of hosts that cannot both be right are told, once the order is
 
 TEST_CASE("a host that is out of reach is told once, left out, and tried again") {
   Waiter waiter(Ticket(), "m", 2);
-  waiter.start(0s);
+  waiter.start(0s, 0);
   (void)waiter.take_actions();
   waiter.reported(0, 500, {}, 1s);
   waiter.lost(1, unreachable, 1s);
@@ -152,7 +190,7 @@ TEST_CASE("who lacks hosts that are out of reach lets others go first, and keeps
 
 TEST_CASE("where no host can be reached nothing is waited for") {
   Waiter waiter(Ticket(), "m", 2);
-  waiter.start(0s);
+  waiter.start(0s, 0);
   (void)waiter.take_actions();
   waiter.lost(0, unreachable, 1s);
   waiter.lost(1, unreachable, 1s);
@@ -258,26 +296,69 @@ TEST_CASE("a deadline that has passed is not asked for again") {
 }
 
 TEST_CASE("the less urgent of one user's tasks steps behind the more urgent, on all hosts") {
-  Ticket urgent = ticket_of("u", 700);
-  urgent.priority = 1;
   Waiter waiter = standing(2);
-  waiter.reported(0, 100, {urgent}, 2s);
-  CHECK(waiter.order() == TicketOrder{100, 100, "m"});  // another user's
-  urgent.is_own_user = true;
+  Ticket others = urgent_of("u", 700);
+  others.is_own_user = false;
+  waiter.reported(0, 100, {others}, 2s);
+  CHECK(waiter.order() == TicketOrder{100, 100, "m"});
   (void)waiter.take_actions();
-  waiter.reported(0, 100, {urgent}, 2s);
+  waiter.reported(0, 100, {urgent_of("u", 700)}, 2s);
   CHECK(wants(waiter) == "send 0, send 1, place");
   CHECK(waiter.order() == TicketOrder{701, 100, "m"});
-  waiter.reported(0, 100, {urgent}, 3s);
+  waiter.reported(0, 100, {urgent_of("u", 700)}, 3s);
   CHECK(wants(waiter) == "");
 }
 
+TEST_CASE("a step behind is no longer than the time waited, also by a clock that is hours behind") {
+  Waiter waiter(Ticket(), "m", 1);
+  waiter.start(0s, 10'000 * second);
+  waiter.reported(0, 1'000 * second, {}, 1s);
+  CHECK(waiter.order() == TicketOrder{1'000 * second, 1'000 * second, "m"});
+  waiter.reported(0, 1'000 * second, {urgent_of("u", 10'005 * second)}, 5s);
+  CHECK(waiter.order() == TicketOrder{10'005 * second + 1, 9'981 * second + 1, "m"});
+  Ticket stranger = ticket_of("a", 1);
+  stranger.here_since_ns = 1'060 * second;
+  CHECK_FALSE(is_in_the_way(stranger, "m", waiter.order(), 1'000 * second));
+}
+
+TEST_CASE("an order that no clock can have told yet is not stepped behind") {
+  Waiter waiter(Ticket(), "m", 1);
+  waiter.start(0s, 1'000 * second);
+  waiter.reported(0, 1'000 * second, {}, 1s);
+  for (const std::int64_t time : {latest_arrival, 1'030 * second}) {
+    waiter.reported(0, 1'000 * second, {urgent_of("u", time)}, 2s);
+    CHECK(waiter.order()->time_ns == 1'000 * second);
+  }
+  waiter.reported(0, 1'000 * second, {urgent_of("u", 1'030 * second)}, 10s);
+  CHECK(waiter.order()->time_ns == 1'030 * second + 1);
+}
+
+TEST_CASE("an order is one that hosts take, whatever they and the launcher's clock say") {
+  Waiter waiter(Ticket(), "m", 1);
+  waiter.start(0s, latest_arrival);
+  waiter.reported(0, latest_arrival, {}, 1s);
+  CHECK(waiter.order()->time_ns <= latest_arrival);
+  waiter.reported(0, latest_arrival, {urgent_of("u", latest_arrival)}, 2s);
+  CHECK(waiter.order()->time_ns <= latest_arrival);
+}
+
+TEST_CASE("a task that has stepped behind others often enough keeps its place") {
+  Waiter waiter = standing(2);
+  for (int step = 1; step <= most_steps_behind; ++step) {
+    waiter.reported(0, 100, {urgent_of("u", 1'000 * step)}, 2s);
+    CHECK(waiter.order()->time_ns == 1'000 * step + 1);
+  }
+  const auto order = waiter.order();
+  (void)waiter.take_actions();
+  waiter.reported(0, 100, {urgent_of("u", 1'000'000)}, 3s);
+  CHECK(waiter.order() == order);
+  CHECK(waiter.place().number == 1);
+}
+
 TEST_CASE("those who step behind the same task keep the order in which they came") {
-  Ticket urgent = ticket_of("u", 700);
-  urgent.priority = 1;
-  urgent.is_own_user = true;
-  const auto later = order_behind_more_urgent(ticket_of("a", 60), {urgent});
-  const auto sooner = order_behind_more_urgent(ticket_of("z", 50), {urgent});
+  const Ticket urgent = urgent_of("u", 700);
+  const auto later = order_behind_more_urgent(ticket_of("a", 60), {urgent}, 700);
+  const auto sooner = order_behind_more_urgent(ticket_of("z", 50), {urgent}, 700);
   REQUIRE(later);
   REQUIRE(sooner);
   CHECK(*sooner < *later);
@@ -287,7 +368,7 @@ TEST_CASE("those who step behind the same task keep the order in which they came
 TEST_CASE("nobody steps behind who is as urgent, or less") {
   Ticket other = ticket_of("u", 700);
   other.is_own_user = true;
-  CHECK_FALSE(order_behind_more_urgent(ticket_of("a", 60), {other}));
+  CHECK_FALSE(order_behind_more_urgent(ticket_of("a", 60), {other}, 700));
   other.priority = 99;
-  CHECK_FALSE(order_behind_more_urgent(ticket_of("a", 60), {other}));
+  CHECK_FALSE(order_behind_more_urgent(ticket_of("a", 60), {other}, 700));
 }
