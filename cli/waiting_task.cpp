@@ -123,9 +123,14 @@ Occupancy WaitingTask::unreachable() const {
   return all;
 }
 
+// Where others come first nothing is taken, whatever is free.
 Occupancy WaitingTask::occupancy() const {
-  Occupancy all =
-      occupancy_of(launch_.request.inventory, launch_.plan.experiment, driver_.reports());
+  const HostInventory& inventory = launch_.request.inventory;
+  const auto reports = driver_.reports();
+  Occupancy all = occupancy_of(inventory, launch_.plan.experiment, reports);
+  for (std::size_t host = 0; host < reports.size(); ++host)
+    if (reports[host] && !driver_.is_turn_on(static_cast<int>(host)))
+      all.push_back(whole_host(inventory.hosts[host], "those before it in line"));
   for (auto& each : unreachable()) all.push_back(std::move(each));
   return all;
 }

@@ -29,7 +29,7 @@ class WaitDriver {
     Transport& transport;
   };
   struct Hooks {
-    /// It is the task's turn: what comes of a plan.
+    /// It is the task's turn on some host: what comes of a plan with those where it is.
     std::function<Turn()> on_turn;
     /// Its place is known, or another one.
     std::function<void()> on_place;
@@ -53,6 +53,7 @@ class WaitDriver {
 
   /// By host: what it has last said, while it has the ticket.
   std::vector<std::optional<HostReport>> reports() const;
+  bool is_turn_on(int host) const { return waiter_.is_turn_on(host); }
   std::optional<TicketOrder> order() const { return waiter_.order(); }
   PlaceInLine place() const { return waiter_.place(); }
 

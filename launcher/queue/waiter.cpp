@@ -49,6 +49,7 @@ void Waiter::open(int host, Instant now) {
 void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now) {
   OfHost& h = at(host);
   if (is_over_ || h.state == State::away) return;
+  const bool is_new = h.state != State::standing;
   h.state = State::standing;
   h.is_known = true;
   h.back_off = milliseconds(0);
@@ -57,7 +58,8 @@ void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> oth
   h.others = std::move(others);
   alone_since_.reset();
   if (!first_arrival_) first_arrival_ = now;
-  has_news_ = true;
+  // Where others are before it, nothing is planned with.
+  if (is_new || is_turn_on(host)) has_news_ = true;
   settle(now);
   consider(now);
 }
@@ -118,6 +120,7 @@ void Waiter::settle(Instant now) {
   own_.order.arrived_ns = std::min(arrivals.back(), latest_order_ns(now));
   own_.order.time_ns = own_.order.arrived_ns;
   own_.is_final = true;
+  has_news_ = true;
   compare_clocks();
   send_all();
 }
@@ -172,7 +175,7 @@ void Waiter::consider(Instant now) {
     told_place_ = std::move(known);
     actions_.emplace_back(waiter_action::TellPlace{});
   }
-  if (!has_news_ || is_taking_ || plan_at_ || here.number > 1) return;
+  if (!has_news_ || is_taking_ || plan_at_ || !is_turn_anywhere()) return;
   has_news_ = false;
   actions_.emplace_back(waiter_action::Plan{});
 }
@@ -250,12 +253,26 @@ std::optional<TicketOrder> Waiter::order() const {
   return own_.order;
 }
 
+bool Waiter::is_turn_on(int host) const {
+  const OfHost& h = at(host);
+  return own_.is_final && h.state == State::standing &&
+         std::none_of(h.others.begin(), h.others.end(), [&](const Ticket& other) {
+           return is_in_the_way(other, own_.order.task, own_.order, h.arrived_ns);
+         });
+}
+
+bool Waiter::is_turn_anywhere() const {
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
+    if (is_turn_on(host)) return true;
+  return false;
+}
+
 PlaceInLine Waiter::place() const {
   std::set<std::string> tasks;
   PlaceInLine place;
   for (const OfHost& host : hosts_)
     for (const Ticket& other : host.others) {
-      if (!is_in_the_way(other, own_.order.task, own_.order)) continue;
+      if (!is_in_the_way(other, own_.order.task, own_.order, host.arrived_ns)) continue;
       tasks.insert(other.order.task);
       if (!place.before || place.before->order < other.order) place.before = other;
     }

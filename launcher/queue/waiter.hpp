@@ -28,8 +28,8 @@ struct Close {
 struct Send {
   int host = 0;
 };
-/// It is the task's turn: plan with what the hosts that stand in the line have last said, and
-/// answer with `planned`, from inside or later.
+/// It is the task's turn on some host: plan with what the hosts where it is (`is_turn_on`) have
+/// last said, and with nothing of the others; answer with `planned`, from inside or later.
 struct Plan {};
 /// `Waiter::place()` is known, or another one.
 struct TellPlace {};
@@ -89,9 +89,15 @@ struct PlaceInLine {
 /// minority of hosts cannot make it late. Until all hosts have told their arrival, or are out of
 /// reach, its tickets say the least that it can be, and others wait for them.
 ///
-/// Orders only rise, and for each task only `most_steps_behind` times, and there is always a lowest
-/// one among those that share hosts: that one's turn it is, whatever smaller requests would fit
-/// meanwhile, so nobody waits for ever and nobody in a circle.
+/// It has its turn on each host by itself: where nobody is before it, whatever smaller requests
+/// would fit there meanwhile. It takes slots as soon as what it wants fits on these hosts. What is
+/// shown on one host thus says nothing about another, and a host that lies keeps nobody from the
+/// others.
+///
+/// Nobody waits in a circle: who is before whom (`is_in_the_way`) is a part of one order that all
+/// hosts share, and the lowest in it is first on all of its hosts. Large requests do not starve:
+/// they have a ticket on each host that they may use, and whoever comes later is behind them on
+/// each of these. Orders only rise, and for each task only `most_steps_behind` times.
 ///
 /// Who has no host in common is not waited for, nor who cannot be served by the hosts that can be
 /// reached: that one stands aside until they are more.
@@ -141,6 +147,8 @@ class Waiter {
   PlaceInLine place() const;
   /// The host has the ticket, and what it has last said counts.
   bool stands_on(int host) const { return at(host).state == State::standing; }
+  /// The task stands there with its final order, and nobody is before it.
+  bool is_turn_on(int host) const;
   bool is_over() const { return is_over_; }
 
  private:
@@ -160,6 +168,7 @@ class Waiter {
   void open(int host, Instant now);
   void leave(int host, const Error& why, Instant now);
   bool stands_anywhere() const;
+  bool is_turn_anywhere() const;
   bool are_all_known() const;
   void send_all();
   void settle(Instant now);
@@ -178,7 +187,7 @@ class Waiter {
   std::optional<Instant> first_arrival_;
   std::optional<Instant> alone_since_;  ///< no host stands
   std::optional<Instant> give_up_at_;
-  bool has_news_ = false;           ///< since the last plan
+  bool has_news_ = false;           ///< since the last plan, which may change what comes of it
   bool is_taking_ = false;          ///< what was planned
   std::optional<Instant> plan_at_;  ///< not before
   milliseconds pause_{0};

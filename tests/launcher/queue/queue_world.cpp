@@ -227,6 +227,7 @@ void QueueWorld::ticket_came(const std::shared_ptr<Link>& link, const Ticket& ti
   }
   if (link->ticket.stands_aside && !ticket.stands_aside) link->final_since.reset();  // from now on
   link->ticket = ticket;
+  link->ticket.here_since_ns = link->arrived_ns;
   if (!ticket.is_final)
     link->ticket.order = {link->arrived_ns, link->arrived_ns, ticket.order.task};
   else if (!link->final_since)
@@ -262,11 +263,8 @@ void QueueWorld::report_to(const std::shared_ptr<Link>& link) {
   if (link->is_silent) return;
   const FakeHost& host = hosts_[static_cast<std::size_t>(link->host)];
   std::vector<Ticket> others;
-  for (const auto& other : host.tickets) {
-    if (other == link) continue;
-    others.push_back(other->ticket);
-    others.back().is_own_user = at(other->task).user == at(link->task).user;
-  }
+  for (const auto& other : host.tickets)
+    if (other != link) others.push_back(ticket_as_seen(*other, link->task));
   link->last_to_launcher = std::max(link->last_to_launcher, time_.now() + trip());
   time_.at(link->last_to_launcher,
            [this, link, held = host.held, others = std::move(others)]() mutable {
@@ -313,14 +311,14 @@ void QueueWorld::kill(int task) {
   after(chance_.up_to(10s), [this, task] { release(task); });
 }
 
-// As much as is free on each host, in order, as far as it is known.
+// As much as is free on each host where it is its turn, in order, as far as it is known.
 std::optional<std::map<int, int>> QueueWorld::plan(int task, bool with_reports) const {
   const FakeTask& t = at(task);
   std::map<int, int> wanted;
   int lacking = t.slots;
   for (std::size_t i = 0; i < t.hosts.size() && lacking > 0; ++i) {
     const FakeHost& host = hosts_[static_cast<std::size_t>(t.hosts[i])];
-    if (with_reports ? !t.waiter->stands_on(static_cast<int>(i)) : host.is_cut) continue;
+    if (with_reports ? !t.waiter->is_turn_on(static_cast<int>(i)) : host.is_cut) continue;
     const int free = host.slots - total(with_reports ? t.known[i] : host.held);
     const int some = std::min(free, lacking);
     if (some > 0) wanted[t.hosts[i]] = some;
@@ -353,19 +351,35 @@ void QueueWorld::perform(int task, const waiter_action::Plan&) {
   take(task);
 }
 
-// Whoever decides has seen every host that it stands on, as it was a look and a trip ago: nobody
-// may have been before it then.
+// Whoever decides has seen each host that it takes slots of, as that was a look and a trip ago:
+// nobody may have been before it there then.
 void QueueWorld::check_order(int task) {
   const FakeTask& t = at(task);
   const Instant surely_seen = time_.now() - look_pause - 2 * most_delay_ - 2ms;
   for (std::size_t i = 0; i < t.hosts.size(); ++i) {
-    if (!t.waiter->stands_on(static_cast<int>(i)) || t.links[i]->is_silent) continue;
-    for (const auto& other : hosts_[static_cast<std::size_t>(t.hosts[i])].tickets)
-      promise(other->task == task || !other->final_since || other->ticket.stands_aside ||
-                  *other->final_since > surely_seen ||
-                  !(other->ticket.order < t.waiter->ticket().order) || at(other->task).has_run,
+    const FakeHost& host = hosts_[static_cast<std::size_t>(t.hosts[i])];
+    if (!t.wanted.contains(t.hosts[i]) || t.links[i]->is_silent) continue;
+    const std::int64_t arrived_ns = arrival_of(task, host);
+    for (const auto& other : host.tickets)
+      promise(!other->final_since || *other->final_since > surely_seen || at(other->task).has_run ||
+                  !is_in_the_way(ticket_as_seen(*other, task), t.id, t.waiter->order(), arrived_ns),
               fmt::format("task {} takes slots before task {}", t.id, at(other->task).id));
   }
+}
+
+// Of its newest ticket there, by the host's clock; 0: it has none.
+std::int64_t QueueWorld::arrival_of(int task, const FakeHost& host) {
+  std::int64_t arrived_ns = 0;
+  for (const auto& link : host.tickets)
+    if (link->task == task) arrived_ns = link->arrived_ns;
+  return arrived_ns;
+}
+
+// Whose ticket it is depends on who asks.
+Ticket QueueWorld::ticket_as_seen(const Link& link, int task) const {
+  Ticket ticket = link.ticket;
+  ticket.is_own_user = at(link.task).user == at(task).user;
+  return ticket;
 }
 
 void QueueWorld::take(int task) {
@@ -386,7 +400,7 @@ void QueueWorld::taken_at(int task, int host, const std::optional<TicketOrder>& 
   if (h.is_cut) return after(3s, [this, task] { answered(task, false); });
   const int slots = t.wanted.at(host);
   const bool is_behind = std::any_of(h.tickets.begin(), h.tickets.end(), [&](const auto& link) {
-    return is_in_the_way(link->ticket, t.id, order);
+    return is_in_the_way(ticket_as_seen(*link, task), t.id, order, arrival_of(task, h));
   });
   const bool is_held = !is_behind && total(h.held) + slots <= h.slots;
   if (is_held) {

@@ -113,6 +113,8 @@ class QueueWorld {
   void start(int task);
   void try_without_ticket(int task);
   void check_order(int task);
+  static std::int64_t arrival_of(int task, const FakeHost& host);
+  Ticket ticket_as_seen(const Link& link, int task) const;
   void after(nanoseconds delay, std::function<void()> what) {
     time_.at(time_.now() + delay, std::move(what));
   }

@@ -95,6 +95,17 @@ TEST_CASE("who is before it is told of") {
   CHECK(world.turns == 0);
 }
 
+TEST_CASE("it plans with the hosts where nobody is before it") {
+  World world(2);
+  world.transport.scripts["n0"] = {1ms, report_of(500, {"a"})};
+  world.transport.scripts["n1"] = {2ms, report_of(700)};
+  world.driver->start(0);
+  world.play(1s);
+  CHECK(world.turns == 1);
+  CHECK_FALSE(world.driver->is_turn_on(0));
+  CHECK(world.driver->is_turn_on(1));
+}
+
 TEST_CASE("a launcher says that it lives, to hosts that it reaches") {
   World world(1);
   world.transport.scripts["n0"] = {1ms, report_of(500)};

@@ -217,19 +217,71 @@ TEST_CASE("a host that says nothing any more is lost, one that says that it live
   CHECK(waiter.stands_on(0));
 }
 
-TEST_CASE("it is a task's turn when no ticket of a lower order is on any of its hosts") {
+TEST_CASE("it is a task's turn on each host where no ticket of a lower order is") {
   Waiter waiter = standing(2);
   waiter.reported(0, 100, {ticket_of("a", 50)}, 2s);
   CHECK(wants(waiter) == "place");
+  CHECK_FALSE(waiter.is_turn_on(0));
+  CHECK(waiter.is_turn_on(1));
   waiter.reported(1, 100, {ticket_of("b", 60), ticket_of("z", 200)}, 2s);
   CHECK(wants(waiter) == "place");
   CHECK(waiter.place().number == 3);
   REQUIRE(waiter.place().before);
   CHECK(waiter.place().before->order.task == "b");
   waiter.reported(1, 100, {ticket_of("z", 200)}, 3s);
-  CHECK(wants(waiter) == "place");
+  CHECK(wants(waiter) == "place, plan");
+  waiter.planned(Turn::held, 3s);
   waiter.reported(0, 100, {}, 3s);
   CHECK(wants(waiter) == "place, plan");
+}
+
+TEST_CASE("a host that always shows somebody who comes first keeps a task from that host alone") {
+  Waiter waiter = standing(2);
+  for (int report = 1; report < 10; ++report) {
+    waiter.reported(0, 100, {ticket_of("nobody" + std::to_string(report), 1)}, 2s);
+    CHECK(wants(waiter) == "place");
+    waiter.reported(1, 100, {}, 2s);
+    CHECK(wants(waiter) == "plan");
+    CHECK_FALSE(waiter.is_turn_on(0));
+    waiter.planned(Turn::held, 2s);
+  }
+}
+
+TEST_CASE("who is first on no host plans nothing, whatever they report, and plans once it is") {
+  Waiter waiter = standing(2);
+  waiter.reported(0, 100, {ticket_of("a", 50)}, 2s);
+  waiter.reported(1, 100, {ticket_of("a", 50)}, 2s);
+  (void)waiter.take_actions();
+  for (int report = 1; report < 10; ++report) {
+    waiter.reported(0, 100, {ticket_of("a", 50), ticket_of("z", 100 + report)}, 3s);
+    CHECK(wants(waiter) == "");
+  }
+  waiter.reported(1, 100, {}, 4s);
+  CHECK(wants(waiter) == "plan");
+}
+
+TEST_CASE("a host that is lost is news, also where it is the turn on another one alone") {
+  Waiter waiter = standing(3);
+  waiter.reported(0, 100, {ticket_of("a", 50)}, 2s);
+  (void)waiter.take_actions();
+  waiter.lost(1, unreachable, 3s);
+  CHECK(wants(waiter) == "lost 1, plan");
+  CHECK_FALSE(waiter.is_turn_on(1));
+}
+
+TEST_CASE("a ticket of another user counts by when it came to the host, not by what it claims") {
+  Waiter waiter(Ticket(), "m", 1);
+  waiter.start(0s, 1'000 * second);
+  waiter.reported(0, 1'000 * second, {}, 1s);
+  Ticket stranger = ticket_of("a", 1);
+  stranger.here_since_ns = 1'021 * second;
+  waiter.reported(0, 1'000 * second, {stranger}, 22s);
+  CHECK(waiter.is_turn_on(0));
+  CHECK(waiter.place().number == 1);
+  stranger.here_since_ns = 1'019 * second;
+  waiter.reported(0, 1'000 * second, {stranger}, 22s);
+  CHECK_FALSE(waiter.is_turn_on(0));
+  CHECK(waiter.place().number == 2);
 }
 
 TEST_CASE("a ticket that may still become later is waited for") {
@@ -302,8 +354,11 @@ TEST_CASE("the less urgent of one user's tasks steps behind the more urgent, on 
   waiter.reported(0, 100, {others}, 2s);
   CHECK(waiter.order() == TicketOrder{100, 100, "m"});
   (void)waiter.take_actions();
+  waiter.planned(Turn::held, 2s);
   waiter.reported(0, 100, {urgent_of("u", 700)}, 2s);
-  CHECK(wants(waiter) == "send 0, send 1, place");
+  CHECK(wants(waiter) == "send 0, send 1, place, plan");
+  CHECK_FALSE(waiter.is_turn_on(0));
+  CHECK(waiter.is_turn_on(1));
   CHECK(waiter.order() == TicketOrder{701, 100, "m"});
   waiter.reported(0, 100, {urgent_of("u", 700)}, 3s);
   CHECK(wants(waiter) == "");
@@ -318,7 +373,8 @@ TEST_CASE("a step behind is no longer than the time waited, also by a clock that
   CHECK(waiter.order() == TicketOrder{10'005 * second + 1, 9'981 * second + 1, "m"});
   Ticket stranger = ticket_of("a", 1);
   stranger.here_since_ns = 1'060 * second;
-  CHECK_FALSE(is_in_the_way(stranger, "m", waiter.order(), 1'000 * second));
+  waiter.reported(0, 1'000 * second, {stranger}, 60s);
+  CHECK(waiter.is_turn_on(0));
 }
 
 TEST_CASE("an order that no clock can have told yet is not stepped behind") {
@@ -352,7 +408,7 @@ TEST_CASE("a task that has stepped behind others often enough keeps its place") 
   (void)waiter.take_actions();
   waiter.reported(0, 100, {urgent_of("u", 1'000'000)}, 3s);
   CHECK(waiter.order() == order);
-  CHECK(waiter.place().number == 1);
+  CHECK(waiter.is_turn_on(0));
 }
 
 TEST_CASE("those who step behind the same task keep the order in which they came") {
