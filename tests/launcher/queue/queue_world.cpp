@@ -20,6 +20,7 @@ constexpr auto longest_task = 20s;
 // From the last trouble and the end of a holder to the next one's start: hosts are reached again
 // with back-off, and what was refused is tried again after a pause.
 constexpr auto slack = 120s;
+constexpr std::int64_t unix_start_ns = 1'700'000'000'000'000'000;
 
 int total(const std::map<int, int>& held) {
   return std::accumulate(held.begin(), held.end(), 0,
@@ -28,7 +29,18 @@ int total(const std::map<int, int>& held) {
 
 }  // namespace
 
-QueueWorld::QueueWorld(std::uint64_t seed) : chance_(seed) {
+QueueWorld::Counts& QueueWorld::Counts::operator+=(const Counts& other) {
+  for (int Counts::*each :
+       {&Counts::served, &Counts::gave_up, &Counts::killed, &Counts::refused_newcomers,
+        &Counts::refused_waiters, &Counts::lost_hosts, &Counts::stepped_behind,
+        &Counts::stood_aside, &Counts::turns_on_some, &Counts::lies, &Counts::lies_that_hide,
+        &Counts::late_clocks, &Counts::early_clocks, &Counts::orders_cut,
+        &Counts::last_steps_behind, &Counts::strangers_first, &Counts::strangers_passed})
+    this->*each += other.*each;
+  return *this;
+}
+
+QueueWorld::QueueWorld(std::uint64_t seed, Enemies enemies) : chance_(seed) {
   const auto number = [this](int least, int most) {
     return least + static_cast<int>(chance_.below(static_cast<std::uint64_t>(most - least + 1)));
   };
@@ -40,6 +52,7 @@ QueueWorld::QueueWorld(std::uint64_t seed) : chance_(seed) {
     if (chance_.one_in(3)) host.clock_ahead_ns = nanoseconds(chance_.up_to(4s) - 2s).count();
   }
   const bool has_trouble = !chance_.one_in(3);
+  if (enemies == Enemies::some) make_enemies(has_trouble);
   const int tasks = number(2, 9);
   for (int i = 0; i < tasks; ++i) {
     FakeTask& task = tasks_.emplace_back();
@@ -55,6 +68,7 @@ QueueWorld::QueueWorld(std::uint64_t seed) : chance_(seed) {
     task.waits = !chance_.one_in(3);
     task.links.resize(task.hosts.size());
     task.known.resize(task.hosts.size());
+    task.arrivals.resize(task.hosts.size());
     if (!task.waits) {
       task.slots = 1;  // small ones keep coming
       after(chance_.up_to(30s), [this, i] { try_without_ticket(i); });
@@ -62,18 +76,24 @@ QueueWorld::QueueWorld(std::uint64_t seed) : chance_(seed) {
     }
     Ticket words;
     if (chance_.one_in(3)) words.priority = number(1, 99);
-    const bool has_limit = chance_.one_in(10);
+    if (are_launchers_wrong_ && chance_.one_in(2)) task.clock_ahead_ns = hours();
+    // Who needs hosts that lie may wait in vain, and others behind it: its user gives up.
+    const bool has_limit = chance_.one_in(10) || !is_served_by_honest_hosts(task);
     const auto limit =
         has_limit ? std::optional<nanoseconds>(5s + chance_.up_to(30s)) : std::nullopt;
     task.waiter.emplace(words, task.id, static_cast<int>(task.hosts.size()), limit);
     after(chance_.up_to(30s), [this, i] {
-      at(i).waiter->start(time_.now(), time_.now().count());
+      at(i).waiter->start(time_.now(), unix_time(at(i).clock_ahead_ns));
       carry_out(i);
       hear(i);
     });
     if (has_trouble && chance_.one_in(6)) after(chance_.up_to(60s), [this, i] { kill(i); });
   }
   if (has_trouble) cause_trouble();
+}
+
+std::int64_t QueueWorld::unix_time(std::int64_t ahead_ns) const {
+  return unix_start_ns + time_.now().count() + ahead_ns;
 }
 
 void QueueWorld::cause_trouble() {
@@ -187,6 +207,7 @@ void QueueWorld::perform(int task, const waiter_action::Close& action) {
 void QueueWorld::perform(int task, const waiter_action::Send& action) {
   FakeTask& t = at(task);
   ++t.sends;
+  check_sent(task);
   if (const auto& link = t.links[static_cast<std::size_t>(action.host)]) send_ticket(link);
 }
 
@@ -223,7 +244,7 @@ void QueueWorld::ticket_came(const std::shared_ptr<Link>& link, const Ticket& ti
   const bool is_new = !std::exchange(link->is_on_host, true);
   if (is_new) {
     host.tickets.push_back(link);
-    link->arrived_ns = time_.now().count() + host.clock_ahead_ns;
+    link->arrived_ns = unix_time(host.clock_ahead_ns);
   }
   if (link->ticket.stands_aside && !ticket.stands_aside) link->final_since.reset();  // from now on
   link->ticket = ticket;
@@ -262,19 +283,23 @@ void QueueWorld::report(int host) {
 void QueueWorld::report_to(const std::shared_ptr<Link>& link) {
   if (link->is_silent) return;
   const FakeHost& host = hosts_[static_cast<std::size_t>(link->host)];
-  std::vector<Ticket> others;
+  std::vector<Ticket> others = host.strangers;
   for (const auto& other : host.tickets)
     if (other != link) others.push_back(ticket_as_seen(*other, link->task));
+  Held held = host.held;
+  std::int64_t arrived_ns = link->arrived_ns;
+  if (host.lies) lie(host.is_stubborn, held, others, arrived_ns);
   link->last_to_launcher = std::max(link->last_to_launcher, time_.now() + trip());
   time_.at(link->last_to_launcher,
-           [this, link, held = host.held, others = std::move(others)]() mutable {
+           [this, link, arrived_ns, held = std::move(held), others = std::move(others)]() mutable {
              FakeTask& task = at(link->task);
              if (link->is_silent || !link->is_known_to_launcher || task.is_dead || task.has_run)
                return;
              const int index = own_index(task, link->host);
              task.known[static_cast<std::size_t>(index)] = std::move(held);
+             task.arrivals[static_cast<std::size_t>(index)] = arrived_ns;
              ++task.reports;
-             task.waiter->reported(index, link->arrived_ns, std::move(others), time_.now());
+             task.waiter->reported(index, arrived_ns, std::move(others), time_.now());
              carry_out(link->task);
            });
 }
@@ -340,6 +365,11 @@ bool QueueWorld::can_ever_do(const FakeTask& task) const {
 void QueueWorld::perform(int task, const waiter_action::Plan&) {
   FakeTask& t = at(task);
   ++t.plans;
+  if (is_kept_back(task, false)) ++counts_.turns_on_some;
+  bool is_turn = false;
+  for (int i = 0; i < static_cast<int>(t.hosts.size()); ++i)
+    is_turn = is_turn || t.waiter->is_turn_on(i);
+  promise(is_turn, fmt::format("task {} plans out of turn", t.id));
   const auto wanted = plan(task, true);
   const Turn turn = wanted ? Turn::fits : can_ever_do(t) ? Turn::held : Turn::lacks_hosts;
   if (turn == Turn::lacks_hosts) ++counts_.stood_aside;
@@ -358,7 +388,7 @@ void QueueWorld::check_order(int task) {
   const Instant surely_seen = time_.now() - look_pause - 2 * most_delay_ - 2ms;
   for (std::size_t i = 0; i < t.hosts.size(); ++i) {
     const FakeHost& host = hosts_[static_cast<std::size_t>(t.hosts[i])];
-    if (!t.wanted.contains(t.hosts[i]) || t.links[i]->is_silent) continue;
+    if (!t.wanted.contains(t.hosts[i]) || t.links[i]->is_silent || host.lies) continue;
     const std::int64_t arrived_ns = arrival_of(task, host);
     for (const auto& other : host.tickets)
       promise(!other->final_since || *other->final_since > surely_seen || at(other->task).has_run ||
@@ -399,9 +429,20 @@ void QueueWorld::taken_at(int task, int host, const std::optional<TicketOrder>& 
   if (t.is_dead) return;
   if (h.is_cut) return after(3s, [this, task] { answered(task, false); });
   const int slots = t.wanted.at(host);
-  const bool is_behind = std::any_of(h.tickets.begin(), h.tickets.end(), [&](const auto& link) {
-    return is_in_the_way(ticket_as_seen(*link, task), t.id, order, arrival_of(task, h));
+  const std::int64_t arrived_ns = arrival_of(task, h);
+  const auto is_first = [&](const Ticket& each) {
+    return is_in_the_way(each, t.id, order, arrived_ns);
+  };
+  bool is_behind = std::any_of(h.tickets.begin(), h.tickets.end(), [&](const auto& link) {
+    return is_first(ticket_as_seen(*link, task));
   });
+  for (const Ticket& stranger : h.strangers) {
+    is_behind = is_behind || is_first(stranger);
+    if (is_first(stranger))
+      ++counts_.strangers_first;
+    else if (order && stranger.order < *order)
+      ++counts_.strangers_passed;
+  }
   const bool is_held = !is_behind && total(h.held) + slots <= h.slots;
   if (is_held) {
     h.held[task] = slots;
@@ -444,6 +485,7 @@ void QueueWorld::release(int task) {
 void QueueWorld::start(int task) {
   FakeTask& t = at(task);
   ++counts_.served;
+  if (t.waits && is_kept_back(task, true)) ++counts_.lies_that_hide;
   t.has_run = true;
   if (t.waits) close_links(task);
   after(t.length, [this, task] {

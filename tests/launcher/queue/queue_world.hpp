@@ -14,11 +14,15 @@
 
 namespace train::simulation {
 
+/// Who wishes the others ill: hosts that lie in what they report, clocks that are hours wrong, and
+/// users who claim an early order without any need of slots.
+enum class Enemies { none, some };
+
 /// Many tasks that want slots of the same hosts: those that wait, by the real `Waiter`, and those
 /// that come without a ticket. Hosts, connections and clocks are fake, trouble is seeded.
 class QueueWorld {
  public:
-  explicit QueueWorld(std::uint64_t seed);
+  explicit QueueWorld(std::uint64_t seed, Enemies enemies = Enemies::none);
   /// Until every task has had its slots or is given up, and its end is seen.
   void play();
   /// Sentences; empty: all promises were kept.
@@ -34,6 +38,18 @@ class QueueWorld {
     int lost_hosts = 0;
     int stepped_behind = 0;
     int stood_aside = 0;
+    int turns_on_some = 0;  ///< plans while others were before the task on some host
+    // With enemies:
+    int lies = 0;               ///< reports of hosts that lie
+    int lies_that_hide = 0;     ///< tasks that were served while a host that lies kept them back
+    int late_clocks = 0;        ///< hosts that are hours ahead
+    int early_clocks = 0;       ///< hosts that are hours behind
+    int orders_cut = 0;         ///< orders that are earlier than the latest arrival told
+    int last_steps_behind = 0;  ///< tasks that keep their place from now on
+    int strangers_first = 0;    ///< takes refused for a ticket that wants nothing
+    int strangers_passed = 0;   ///< slots taken in spite of one, since it came later
+
+    Counts& operator+=(const Counts& other);
   };
   const Counts& counts() const { return counts_; }
 
@@ -59,6 +75,9 @@ class QueueWorld {
     std::vector<std::shared_ptr<Link>> tickets = {};
     bool is_cut = false;
     bool is_report_due = false;
+    bool lies = false;                   ///< in its reports; what it gives it has
+    bool is_stubborn = false;            ///< it always shows somebody who comes first
+    std::vector<Ticket> strangers = {};  ///< of users who want nothing
   };
   struct FakeTask {
     std::string id = {};
@@ -68,9 +87,14 @@ class QueueWorld {
     nanoseconds length{0};
     bool waits = true;
     std::optional<Waiter> waiter = {};
-    std::vector<std::shared_ptr<Link>> links = {};  ///< by its own index of the host
-    std::vector<Held> known = {};                   ///< what hosts have said is held, likewise
-    std::map<int, int> wanted = {};                 ///< slots by host, while they are taken
+    std::vector<std::shared_ptr<Link>> links = {};    ///< by its own index of the host
+    std::vector<Held> known = {};                     ///< what hosts have said is held, likewise
+    std::vector<std::int64_t> arrivals = {};          ///< what hosts have said of that, likewise
+    std::int64_t clock_ahead_ns = 0;                  ///< of its launcher
+    std::optional<std::int64_t> unix_offset_ns = {};  ///< Unix time as it is to believe it
+    std::int64_t order_ns = 0;                        ///< as last sent, once it is final
+    int rises = 0;                                    ///< of that
+    std::map<int, int> wanted = {};                   ///< slots by host, while they are taken
     int answers_due = 0;
     bool is_refused = false;
     Instant decided_at{0};
@@ -83,6 +107,16 @@ class QueueWorld {
   };
 
   void cause_trouble();
+  void make_enemies(bool has_trouble);
+  void make_stranger(bool stays);
+  void keep_lying(int host);
+  void lie(bool is_stubborn, Held& held, std::vector<Ticket>& others, std::int64_t& arrived_ns);
+  Ticket made_up_ticket();
+  std::int64_t silly_time();
+  std::int64_t hours();
+  std::int64_t unix_time(std::int64_t ahead_ns) const;
+  bool is_served_by_honest_hosts(const FakeTask& task) const;
+  void check_sent(int task);
   void tick(int task);
   void hear(int task);
   void carry_out(int task);
@@ -113,6 +147,7 @@ class QueueWorld {
   void start(int task);
   void try_without_ticket(int task);
   void check_order(int task);
+  bool is_kept_back(int task, bool by_liars) const;
   static std::int64_t arrival_of(int task, const FakeHost& host);
   Ticket ticket_as_seen(const Link& link, int task) const;
   void after(nanoseconds delay, std::function<void()> what) {
@@ -128,6 +163,7 @@ class QueueWorld {
   VirtualTime time_;
   nanoseconds most_delay_;
   std::vector<FakeHost> hosts_;
+  bool are_launchers_wrong_ = false;  ///< some of their clocks
   std::deque<FakeTask> tasks_;
   std::vector<std::string> broken_;
   Counts counts_;
