@@ -102,6 +102,28 @@ silent_host() {
     expect_tickets_gone
 }
 
+# Who comes first on one host keeps nobody from another one.
+first_on_one() {
+    local first second one=$shared/go1
+    rm -f "$one"
+    hold -H 'node01:2' -n 2
+    on head "$train" launch -d -H 'node02:2' -n 2 -- /bin/sh -c 'while [ ! -e /srv/shared/go1 ]; do sleep 0.05; done' >"$work/out" 2>"$work/err" ||
+        note_failure "it does not start: $(cat "$work/err")"
+    on head "$train" launch --wait -H node01:2 -n 2 -- hostname >"$work/first" 2>&1 &
+    first=$!
+    eventually 10 says first '1st in line' || note_failure "the first is told: $(cat "$work/first")"
+    on head "$train" launch --wait -H node01:2,node02:2 -n 2 -- hostname >"$work/second" 2>&1 &
+    second=$!
+    eventually 10 says second '2nd in line, behind task' || note_failure "the second is told: $(cat "$work/second")"
+    touch "$one"
+    wait "$second" || note_failure "the second ends with $?: $(cat "$work/second")"
+    says second 'it is its turn, on node02' || note_failure "the second is told: $(cat "$work/second")"
+    says first 'it is its turn' && note_failure "the first is told: $(cat "$work/first")"
+    touch "$shared/go"
+    wait "$first" || note_failure "the first ends with $?: $(cat "$work/first")"
+    expect_tickets_gone
+}
+
 # A gang that lacks a host holds up nobody on the other one, and has its place again afterwards.
 stands_aside() {
     local gang small
@@ -261,6 +283,7 @@ test_case "gangs of two users wait for two hosts in one order" gangs
 test_case "a host that loses a ticket is told of, and met again" cut_host
 soak_case "a host that is cut while it is waited for is told of, and the others serve" silent_host
 test_case "who lacks a host that is cut stands aside until it is there" stands_aside
+test_case "a task starts where it is first, whoever is before it elsewhere" first_on_one
 test_case "the tickets of a killed launcher go" killed_launcher
 test_case "who keeps the mutex of a host delays those who wait, and ends none" kept_mutex
 test_case "a task that was refused, waits and runs logs in once to each host" one_login
