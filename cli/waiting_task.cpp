@@ -64,6 +64,11 @@ WaitingTask::WaitingTask(PlacedLaunch& launch, Reach& reach)
               {[this] { return plan(); }, [this] { tell_place(); },
                [this](int host, const Error& why) { tell_lost(host, why); },
                [this](const auto& clocks) { tell_clocks(clocks); },
+               [this](const auto& passed) { tell_passed(passed); },
+               [this](int host, const HostReport& report) {
+                 return idle_slots(launch_.request.inventory.hosts[static_cast<std::size_t>(host)],
+                                   launch_.plan.experiment.needs, report);
+               },
                [this](const Error& why) { give_up(why); }}) {}
 
 std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
@@ -210,6 +215,14 @@ void WaitingTask::tell_clocks(const waiter_action::TellClocks& clocks) {
       "by that of '{}'",
       launch_.task.id, ahead, duration_text(clocks.lead), behind,
       clocks.is_passed_over ? ahead : behind));
+}
+
+void WaitingTask::tell_passed(const waiter_action::TellPassed& passed) {
+  talk(terminal_text(
+      "task {}: on host '{}' it goes before {}, which has not taken the {} slots that lie free "
+      "there",
+      launch_.task.id, launch_.request.inventory.hosts[static_cast<std::size_t>(passed.host)].name,
+      words_of(passed.other), passed.other.wants));
 }
 
 void WaitingTask::give_up(const Error& why) {

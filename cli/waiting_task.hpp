@@ -29,6 +29,7 @@ class WaitingTask {
   Turn turn_without_slots();
   void tell_place();
   void tell_lost(int host, const Error& why);
+  void tell_passed(const waiter_action::TellPassed& passed);
   void tell_clocks(const waiter_action::TellClocks& clocks);
   void give_up(const Error& why);
   void note_alive();

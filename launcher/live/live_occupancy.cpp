@@ -42,6 +42,18 @@ HostUse whole_host(const Host& host, std::string holder) {
   return use;
 }
 
+int idle_slots(const Host& host, const WorkerNeeds& needs, const HostReport& report) {
+  const std::vector<LeaseKey> slots = slot_keys_of(host, needs, report);
+  const auto is_idle = [&](const LeaseKey& slot) {
+    return std::none_of(
+        report.holders.begin(), report.holders.end(), [&](const LeaseHolder& holder) {
+          return std::any_of(holder.leases.begin(), holder.leases.end(),
+                             [&](const auto& held) { return is_same_slot(slot, held.key); });
+        });
+  };
+  return static_cast<int>(std::count_if(slots.begin(), slots.end(), is_idle));
+}
+
 namespace {
 
 // "task abcd2345 ('digits') of alice, which waits,"

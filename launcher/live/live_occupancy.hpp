@@ -19,6 +19,9 @@ std::vector<LeaseKey> slot_keys_of(const Host& host, const WorkerNeeds& needs,
 /// All of a host, for `holder`.
 HostUse whole_host(const Host& host, std::string holder);
 
+/// How many slots of the host nobody holds any of, as workers with these needs count them.
+int idle_slots(const Host& host, const WorkerNeeds& needs, const HostReport& report);
+
 /// What is held of a host, in the slots and resources that placement counts for workers with these
 /// needs. A use for each holder. Where tasks wait all of it is theirs: others come behind them.
 Occupancy occupancy_of(const Host& host, const WorkerNeeds& needs, const HostReport& report);

@@ -89,7 +89,7 @@ void WaitDriver::close(int host) {
 void WaitDriver::send_ticket(int host) {
   OfHost& of_host = of_hosts_[static_cast<std::size_t>(host)];
   if (!of_host.link) return;
-  Ticket ticket = waiter_.ticket();
+  Ticket ticket = waiter_.ticket(host);
   ticket.waited_ms =
       std::chrono::duration_cast<milliseconds>(ports_.timers.now() - started_).count();
   of_host.link->send(encode_wait_ticket(
@@ -125,8 +125,10 @@ void WaitDriver::took(int host, std::string_view line) {
   }
   std::erase_if(report->host.holders,
                 [this](const LeaseHolder& holder) { return holder.task == task_; });
+  const int idle_slots = hooks_.count_idle_slots(host, report->host);
   of_hosts_[static_cast<std::size_t>(host)].report = std::move(report->host);
-  waiter_.reported(host, report->arrived_ns, std::move(report->tickets), ports_.timers.now());
+  waiter_.reported(host, report->arrived_ns, std::move(report->tickets), ports_.timers.now(),
+                   idle_slots);
   carry_out();
 }
 

@@ -35,6 +35,9 @@ class WaitDriver {
     std::function<void()> on_place;
     std::function<void(int host, const Error& why)> on_lost;
     std::function<void(const waiter_action::TellClocks& clocks)> on_clocks;
+    std::function<void(const waiter_action::TellPassed& passed)> on_passed;
+    /// Slots of the host that nobody holds any of.
+    std::function<int(int host, const HostReport& report)> count_idle_slots;
     /// It waits no longer.
     std::function<void(const Error& why)> on_over;
   };
@@ -78,6 +81,7 @@ class WaitDriver {
   void perform(const waiter_action::TellPlace&) { hooks_.on_place(); }
   void perform(const waiter_action::TellLost& action) { hooks_.on_lost(action.host, action.why); }
   void perform(const waiter_action::TellClocks& action) { hooks_.on_clocks(action); }
+  void perform(const waiter_action::TellPassed& action) { hooks_.on_passed(action); }
   void perform(const waiter_action::GiveUp& action) { hooks_.on_over(action.why); }
 
   Ports ports_;

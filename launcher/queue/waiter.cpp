@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "config_schema/text/duration.hpp"
@@ -46,7 +47,8 @@ void Waiter::open(int host, Instant now) {
   actions_.emplace_back(waiter_action::Open{host});
 }
 
-void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now) {
+void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now,
+                      int idle_slots) {
   OfHost& h = at(host);
   if (is_over_ || h.state == State::away) return;
   const bool is_new = h.state != State::standing;
@@ -56,6 +58,7 @@ void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> oth
   h.last_word = now;
   h.arrived_ns = arrived_ns;
   h.others = std::move(others);
+  note_idle(h, idle_slots, now);
   alone_since_.reset();
   if (!first_arrival_) first_arrival_ = now;
   // Where others are before it, nothing is planned with.
@@ -82,6 +85,7 @@ void Waiter::leave(int host, const Error& why, Instant now) {
   h.state = State::away;
   h.is_known = true;
   h.others.clear();
+  h.lying_since.clear();
   h.back_off = std::clamp(2 * h.back_off, timing_.back_off, timing_.longest_back_off);
   h.open_at = now + h.back_off;
   if (is_news) actions_.emplace_back(waiter_action::TellLost{host, why});
@@ -164,10 +168,54 @@ void Waiter::step_behind(Instant now) {
   send_all();
 }
 
+bool Waiter::is_before_us(const OfHost& host, const Ticket& other) const {
+  return is_in_the_way(other, own_.order.task, own_.order, host.arrived_ns) &&
+         (other.is_own_user ||
+          std::find(host.passed.begin(), host.passed.end(), other.order.task) == host.passed.end());
+}
+
+// Who wants more than one host has is waited for, whatever is free here.
+void Waiter::note_idle(OfHost& host, int idle_slots, Instant now) {
+  std::map<std::string, Instant> lying;
+  for (const Ticket& other : host.others) {
+    const double wants = std::strtod(other.wants.c_str(), nullptr);
+    if (other.is_own_user || !(wants > 0) || wants > idle_slots) continue;
+    const auto known = host.lying_since.find(other.order.task);
+    lying.emplace(other.order.task, known == host.lying_since.end() ? now : known->second);
+  }
+  host.lying_since = std::move(lying);
+}
+
+void Waiter::pass(Instant now) {
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    OfHost& h = at(host);
+    bool has_passed = false;
+    for (const Ticket& other : h.others) {
+      const auto lying = h.lying_since.find(other.order.task);
+      if (lying == h.lying_since.end() || now < lying->second + timing_.pass_limit) continue;
+      if (!is_before_us(h, other)) continue;
+      if (h.passed.size() == most_passed) h.passed.erase(h.passed.begin());
+      h.passed.push_back(other.order.task);
+      actions_.emplace_back(waiter_action::TellPassed{host, other});
+      has_passed = true;
+    }
+    if (!has_passed) continue;
+    has_news_ = true;
+    if (h.state != State::away) actions_.emplace_back(waiter_action::Send{host});
+  }
+}
+
+Ticket Waiter::ticket(int host) const {
+  Ticket ticket = own_;
+  ticket.passed = at(host).passed;
+  return ticket;
+}
+
 void Waiter::consider(Instant now) {
   if (plan_at_ && now >= *plan_at_) plan_at_.reset();
   if (is_over_ || !own_.is_final) return;
   step_behind(now);
+  pass(now);
   if (!stands_anywhere()) return;
   const PlaceInLine here = place();
   std::pair<int, std::string> known{here.number, here.before ? here.before->order.task : ""};
@@ -245,6 +293,12 @@ std::optional<Instant> Waiter::next_deadline() const {
   if (alone_since_ && first_arrival_ && !is_taking_)
     at_latest(*alone_since_ + timing_.nobody_limit);
   if (plan_at_) at_latest(*plan_at_);
+  if (!own_.is_final) return next;
+  for (const OfHost& host : hosts_)
+    for (const Ticket& other : host.others)
+      if (const auto lying = host.lying_since.find(other.order.task);
+          lying != host.lying_since.end() && is_before_us(host, other))
+        at_latest(lying->second + timing_.pass_limit);
   return next;
 }
 
@@ -256,9 +310,8 @@ std::optional<TicketOrder> Waiter::order() const {
 bool Waiter::is_turn_on(int host) const {
   const OfHost& h = at(host);
   return own_.is_final && h.state == State::standing &&
-         std::none_of(h.others.begin(), h.others.end(), [&](const Ticket& other) {
-           return is_in_the_way(other, own_.order.task, own_.order, h.arrived_ns);
-         });
+         std::none_of(h.others.begin(), h.others.end(),
+                      [&](const Ticket& other) { return is_before_us(h, other); });
 }
 
 bool Waiter::is_turn_anywhere() const {
@@ -272,7 +325,7 @@ PlaceInLine Waiter::place() const {
   PlaceInLine place;
   for (const OfHost& host : hosts_)
     for (const Ticket& other : host.others) {
-      if (!is_in_the_way(other, own_.order.task, own_.order, host.arrived_ns)) continue;
+      if (!is_before_us(host, other)) continue;
       tasks.insert(other.order.task);
       if (!place.before || place.before->order < other.order) place.before = other;
     }

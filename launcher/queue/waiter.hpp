@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@ namespace train {
 
 /// What a waiter wants done, in order.
 namespace waiter_action {
-/// Reach this host, and send it `Waiter::ticket()` first.
+/// Reach this host, and send it `Waiter::ticket(host)` first.
 struct Open {
   int host = 0;
 };
@@ -24,7 +25,7 @@ struct Open {
 struct Close {
   int host = 0;
 };
-/// Send this host `Waiter::ticket()`, which has changed.
+/// Send this host `Waiter::ticket(host)`, which has changed.
 struct Send {
   int host = 0;
 };
@@ -45,6 +46,11 @@ struct TellClocks {
   nanoseconds lead{0};
   bool is_passed_over = false;  ///< the order is earlier than what the first of them tells
 };
+/// On this host the task goes before another one from now on, which does not take what lies free.
+struct TellPassed {
+  int host = 0;
+  Ticket other;
+};
 /// It waits no longer: class `busy` at the limit, `host` where no host can be reached.
 struct GiveUp {
   Error why;
@@ -54,7 +60,7 @@ struct GiveUp {
 using WaiterAction =
     std::variant<waiter_action::Open, waiter_action::Close, waiter_action::Send,
                  waiter_action::Plan, waiter_action::TellPlace, waiter_action::TellLost,
-                 waiter_action::TellClocks, waiter_action::GiveUp>;
+                 waiter_action::TellClocks, waiter_action::TellPassed, waiter_action::GiveUp>;
 
 /// Among those of one user, who is less urgent steps behind who is more so: the order of `own`
 /// then, just after that of the last of these; nothing where it is behind them already. Nobody else
@@ -99,6 +105,9 @@ struct PlaceInLine {
 /// they have a ticket on each host that they may use, and whoever comes later is behind them on
 /// each of these. Orders only rise, and for each task only `most_steps_behind` times.
 ///
+/// A ticket of another user is no claim on slots that it leaves alone: where as many as it wants
+/// lay free on one host for `pass_limit`, it is passed there.
+///
 /// Who has no host in common is not waited for, nor who cannot be served by the hosts that can be
 /// reached: that one stands aside until they are more.
 class Waiter {
@@ -114,6 +123,8 @@ class Waiter {
         250};  ///< after slots that were planned with were taken; then twice that ...
     milliseconds longest_pause{5'000};
     milliseconds nobody_limit{300'000};  ///< without any host, where there was one
+    /// Longer than a launch takes that has its turn, with an upload to many hosts.
+    milliseconds pass_limit{300'000};
   };
 
   /// `own`: all but its order. `limit`: how long it waits; nothing: without an end.
@@ -126,8 +137,9 @@ class Waiter {
   /// Begins to reach the hosts. Once. `unix_now_ns`: what time it is by the launcher's wall clock.
   void start(Instant now, std::int64_t unix_now_ns);
   /// What a host says: when the ticket arrived there, and the tickets of others. Said when that has
-  /// changed, or what is held there.
-  void reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now);
+  /// changed, or what is held there. `idle_slots`: so many nobody holds any of.
+  void reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now,
+                int idle_slots = 0);
   /// It lives, and nothing has changed.
   void heard(int host, Instant now);
   /// The connection is over, or there was none.
@@ -141,7 +153,8 @@ class Waiter {
   std::optional<Instant> next_deadline() const;
 
   std::vector<WaiterAction> take_actions() { return std::exchange(actions_, {}); }
-  const Ticket& ticket() const { return own_; }
+  /// As it is to be on that host.
+  Ticket ticket(int host) const;
   /// Its order, once that is final; takes of what was planned go with it.
   std::optional<TicketOrder> order() const;
   PlaceInLine place() const;
@@ -158,8 +171,11 @@ class Waiter {
     bool is_known = false;  ///< it has answered once, or cannot be reached
     std::int64_t arrived_ns = 0;
     std::vector<Ticket> others;  ///< while it stands
-    Instant last_word{0};        ///< or when it was opened
-    Instant open_at{0};          ///< while it is away
+    /// Tasks in the way, since when what they want lies free.
+    std::map<std::string, Instant> lying_since;
+    std::vector<std::string> passed;  ///< of these, the latest last
+    Instant last_word{0};             ///< or when it was opened
+    Instant open_at{0};               ///< while it is away
     milliseconds back_off{0};
   };
 
@@ -175,6 +191,9 @@ class Waiter {
   std::int64_t latest_order_ns(Instant now) const;
   void compare_clocks();
   void step_behind(Instant now);
+  bool is_before_us(const OfHost& host, const Ticket& other) const;
+  void note_idle(OfHost& host, int idle_slots, Instant now);
+  void pass(Instant now);
   void consider(Instant now);
   void end(Error why);
 

@@ -77,7 +77,7 @@ TEST_CASE("the order of a task is its latest arrival, once all hosts have told i
   CHECK(wants(waiter) == "send 0, send 1, place, plan");
   REQUIRE(waiter.order());
   CHECK(*waiter.order() == TicketOrder{500, 500, "m"});
-  CHECK(waiter.ticket().is_final);
+  CHECK(waiter.ticket(0).is_final);
   CHECK(waiter.place().number == 1);
 }
 
@@ -171,13 +171,13 @@ TEST_CASE("who lacks hosts that are out of reach lets others go first, and keeps
   const auto order = waiter.order();
   waiter.planned(Turn::held, 2s);
   (void)waiter.take_actions();
-  CHECK(is_in_the_way(waiter.ticket(), "other", std::nullopt));
+  CHECK(is_in_the_way(waiter.ticket(0), "other", std::nullopt));
   waiter.lost(1, unreachable, 3s);
   CHECK(wants(waiter) == "lost 1, plan");
   waiter.planned(Turn::lacks_hosts, 3s);
   CHECK(wants(waiter) == "send 0");
-  CHECK(waiter.ticket().stands_aside);
-  CHECK_FALSE(is_in_the_way(waiter.ticket(), "other", std::nullopt));
+  CHECK(waiter.ticket(0).stands_aside);
+  CHECK_FALSE(is_in_the_way(waiter.ticket(0), "other", std::nullopt));
   waiter.tick(4s);
   CHECK(wants(waiter) == "open 1");
   waiter.reported(1, 900, {}, 5s);
@@ -185,7 +185,7 @@ TEST_CASE("who lacks hosts that are out of reach lets others go first, and keeps
   waiter.planned(Turn::held, 5s);
   CHECK(wants(waiter) == "send 0, send 1");
   CHECK(waiter.order() == order);
-  CHECK(is_in_the_way(waiter.ticket(), "other", std::nullopt));
+  CHECK(is_in_the_way(waiter.ticket(0), "other", std::nullopt));
 }
 
 TEST_CASE("where no host can be reached nothing is waited for") {
