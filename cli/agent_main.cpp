@@ -11,6 +11,7 @@
 
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
+#include "backends/posix/limits.hpp"
 #include "cli/agent_attach.hpp"
 #include "cli/report_writer.hpp"
 
@@ -26,6 +27,12 @@ int report(const std::vector<std::string>& arguments) {
   return written ? 0 : exit_code_of(written.error().error_class).value();
 }
 
+// The launcher says it as its own.
+int refuse(const Error& error) {
+  std::fprintf(stderr, "%s\n", in_one_line(error).c_str());
+  return exit_code_of(error.error_class).value();
+}
+
 // `--version`, by which a host shows that it can run this, `report WORD...`, `agent attach KEY`,
 // `agent reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent get KEY`, `agent look WORD` or
 // `agent wait KEY`.
@@ -36,6 +43,7 @@ int run(int argc, char* argv[]) {
     return 0;
   }
   if (argc > 1 && is(1, "report")) return report({argv + 2, argv + argc});
+  if (const auto enough = check_stack_limit(); !enough) return refuse(enough.error());
   if (argc == 4 && is(1, "agent") && is(2, "attach"))
     return agent_attach_command({argv[3], {}}).value();
   if (argc == 4 && is(1, "agent") && is(2, "reattach"))

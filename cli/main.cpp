@@ -9,6 +9,7 @@
 
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
+#include "backends/posix/limits.hpp"
 #include "cli/agent_attach.hpp"
 #include "cli/flags.hpp"
 #include "cli/usage_error.hpp"
@@ -64,6 +65,7 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
 }
 
 ExitCode run(std::vector<std::string> arguments) {
+  if (const auto enough = check_stack_limit(); !enough) return report(enough.error());
   RunFlags runs;
   TaskFlags task;
   HostsCommandFlags hosts;

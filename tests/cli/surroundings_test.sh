@@ -113,6 +113,31 @@ hardly_a_descriptor() {
     done
 }
 
+# with_stack KIB COMMAND...: as in a shell with that limit; bash itself would need more.
+with_stack() { with_environment prlimit --stack="$(($1 * 1024)):" "${@:2}" >"$work/out" 2>"$work/err"; status=$?; }
+
+# Too little is said before anything is recorded; with what is enough everything works.
+small_stack() {
+    local command
+    for command in 'launch -n 1 -- touch started' 'launch -d -n 1 -- touch started' 'plan -n 1 -- true' 'task list'; do
+        # shellcheck disable=SC2086 # several words
+        with_stack 64 "$train" $command
+        expect_status 76
+        expect_err '^train: the stack is limited to 64 KiB .ulimit -s., too little for train'
+        expect_err '^  raise the limit: ulimit -s [0-9]+$'
+        expect_last_err 'failed: host (exit 76)'
+    done
+    expect_equal "what was recorded" "" "$(find "$work/state" -mindepth 1 2>/dev/null)"
+    with_environment prlimit --stack=65536:65536 "$train" launch -n 1 -- touch started 2>"$work/err"
+    expect_err 'the hard limit is as low'
+    [ ! -e started ] || note_failure "it was launched"
+    with_stack 1023 "$train" task list
+    expect_status 76
+    with_stack 1024 "$train" launch "${two[@]}" -- /bin/sh -c 'ulimit -s'
+    expect_status 0
+    expect_equal "limit of the ranks" 2 "$(grep -c ' 1024$' "$work/out")"
+}
+
 ignored_signals() {
     # As under nohup, or in a script's background job.
     (trap '' HUP INT; exec_with_environment setsid "$train" launch "${two[@]}" -- /bin/sh -c 'grep SigIgn /proc/self/status; exit 0') >"$work/out" 2>"$work/err"
@@ -173,6 +198,7 @@ test_case "an empty PATH" empty_path
 test_case "a working directory that is gone" directory_is_gone
 test_case "a low limit of open files" few_descriptors
 test_case "limits of open files with which nothing can be done are named" hardly_a_descriptor
+test_case "a stack that is too small is refused, and not raised" small_stack
 test_case "signals that the caller ignores are as usual in the ranks" ignored_signals
 test_case "ranks start with clean descriptors, signals and umask" clean_workers
 test_case "logs on a small disk keep to a tenth of what was free" logs_on_a_small_disk

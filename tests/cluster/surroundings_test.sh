@@ -55,6 +55,18 @@ banner_and_motd() {
     restart node02
 }
 
+# As root of the host has it for all logins; the agent is there already, or comes with this launch.
+small_stack() {
+    [ "$1" = new ] || launch "${both[@]}" -- hostname
+    on node02 'echo "ulimit -s 64" >.bashrc'
+    launch "${both[@]}" -- touch /tmp/started
+    expect_status 76
+    expect_err "host 'node02': .*the stack is limited to 64 KiB .ulimit -s., too little for train"
+    expect_last_err "host 'node02'"
+    expect_nothing_started
+    restart node02
+}
+
 slow_rc_file() {
     on node02 'echo "sleep 3; echo slow" >.bashrc'
     launch "${both[@]}" -- hostname
@@ -209,6 +221,8 @@ for shell in /bin/bash /bin/dash /bin/csh /bin/tcsh /usr/bin/fish /bin/zsh; do
 done
 test_case "busybox as login shell and sh starts the agent" busybox_for_all
 test_case "a banner and a message of the day do no harm" banner_and_motd
+test_case "a host whose logins have too small a stack is named" small_stack new
+test_case "so it is where the agent is there already" small_stack known
 test_case "a slow rc file is waited for" slow_rc_file
 test_case "what an rc file prints at length does no harm" much_in_the_rc_file
 test_case "an rc file that prints for ever is cut off" endless_rc_file
