@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <map>
 
@@ -82,6 +83,19 @@ TerminalText words_on_logout() {
   return {};
 }
 
+// What the caller has left open (`7<secret train launch -d ...`). All that this program opens is
+// closed by exec: what is not was open before. Files are still read from there (`<(command)`).
+std::vector<Descriptor> inherited_descriptors() {
+  std::vector<Descriptor> inherited;
+  for (const std::string& name : names_in(FolderReader("/proc/self/fd"))) {
+    int fd = -1;
+    (void)std::from_chars(name.data(), name.data() + name.size(), fd);
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (fd > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) == 0) inherited.emplace_back(fd);
+  }
+  return inherited;
+}
+
 void redirect_to(int file) {
   for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(file, standard);
 }
@@ -99,6 +113,7 @@ std::optional<ExitCode> Detachment::fork(
                              "the user's limit of processes may be reached (ulimit -u)"));
   if (launcher == 0) {
     report_ = std::move(pipe->write_end);
+    inherited_ = inherited_descriptors();
     return std::nullopt;
   }
   pipe->write_end.reset();
@@ -123,6 +138,7 @@ void Detachment::leave_terminal(const std::string& report, const std::string& lo
   if (file) redirect_to(file.get());
   if (const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC)); null)
     (void)::dup2(null.get(), STDIN_FILENO);
+  inherited_.clear();
   tell(report);
 }
 

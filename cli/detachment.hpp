@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/posix/descriptor.hpp"
 #include "cli/exit_code.hpp"
@@ -22,7 +23,8 @@ class Detachment {
   /// word, its exit code.
   std::optional<ExitCode> fork(const std::function<ExitCode(const std::string& report)>& on_report);
 
-  /// In the new process: leaves session and terminal, whose hang-up means nothing to it then. What
+  /// In the new process: leaves session and terminal, whose hang-up means nothing to it then, and
+  /// closes what it has inherited from the caller beside the standard streams. What
   /// it still has to say goes to `log_file`, which is made; where that cannot be, nowhere. Only the
   /// first of these two calls counts.
   void leave_terminal(const std::string& report, const std::string& log_file, StopSignals& signals);
@@ -30,7 +32,8 @@ class Detachment {
   void tell(const std::string& report);
 
  private:
-  Descriptor report_;  ///< the old process reads it from the other end
+  Descriptor report_;                  ///< the old process reads it from the other end
+  std::vector<Descriptor> inherited_;  ///< of the new process
 };
 
 }  // namespace train

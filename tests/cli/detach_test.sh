@@ -39,6 +39,27 @@ goes_on() {
     expect_equal "what the launcher had to say" "" "$(cat "$log")"
 }
 
+# What the shell has open stays the shell's. A hosts file behind a descriptor is read before that.
+keeps_no_descriptor() {
+    local pid
+    echo secret >"$work/secret"
+    id=$( (exec 7<"$work/secret"; exec_with_environment "$train" launch -d --hostfile <(echo 'localhost slots=1') \
+        -n 1 -- /bin/sh -c 'exec sleep 4711') 2>"$work/err")
+    status=$?
+    expect_status 0
+    expect_equal "launchers" 1 "$(launcher_of | wc -w)"
+    for pid in $(pids_of .); do
+        expect_equal "what process $pid has open of the shell" "" \
+            "$(find "/proc/$pid/fd" -lname "$work/secret" 2>/dev/null)"
+    done
+    # With the pipes that are its own, and none of bash's.
+    expect_equal "descriptors that would be inherited" 3 "$(inheritable "$(launcher_of)")"
+    with_environment "$train" task kill "$id" 2>"$work/err"
+}
+
+# inheritable PID: how many of its descriptors a program that it executes would have.
+inheritable() { grep -LE '^flags:.*[2367][0-7]{6}$' "/proc/$1"/fdinfo/* 2>/dev/null | wc -l; }
+
 tells_the_end() {
     grep -q '^train: failed: worker: rank 0 on .localhost. exited with code 3 (exit 3)$' \
         "$work/state/train/tasks/$id/launcher.log"
@@ -112,6 +133,7 @@ what_does_not_go_together() {
 }
 
 test_case "a detached launch prints the id alone, and the task goes on by itself" goes_on
+test_case "it has nothing open of what the shell has" keeps_no_descriptor
 test_case "what goes wrong later is told by task wait, and kept" fails_later
 test_case "what cannot start is told at once, with its code" never_starts
 test_case "a detached task is killed like any other" is_killed
