@@ -12,6 +12,7 @@
 
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/limits.hpp"
 #include "backends/posix/login_session.hpp"
 #include "cli/talk.hpp"
 
@@ -114,6 +115,7 @@ std::optional<ExitCode> Detachment::fork(
   if (launcher == 0) {
     report_ = std::move(pipe->write_end);
     inherited_ = inherited_descriptors();
+    leave_no_core();
     return std::nullopt;
   }
   pipe->write_end.reset();

@@ -20,7 +20,7 @@ class Detachment {
   /// Forks the new process; call it before there are threads. There this returns nothing. Ctrl-C
   /// and SIGTERM mean the new process until that has reported. In the old one it returns what
   /// `on_report` makes of what the new process has reported, or, when that has ended without a
-  /// word, its exit code.
+  /// word, its exit code. The new one leaves no core when it crashes.
   std::optional<ExitCode> fork(const std::function<ExitCode(const std::string& report)>& on_report);
 
   /// In the new process: leaves session and terminal, whose hang-up means nothing to it then, and

@@ -19,6 +19,7 @@
 #include <system_error>
 #include <utility>
 
+#include "backends/posix/limits.hpp"
 #include "backends/posix/proc.hpp"
 
 // glibc's own name for clone. ThreadSanitizer intercepts `clone` as if it were a fork, which is
@@ -39,6 +40,7 @@ constexpr size_t stack_size = size_t{64} << 10;
 struct Shared {
   const ChildSetup* setup;
   pid_t parent;
+  const rlimit* cores;  ///< limit of cores; null: as the parent's
   bool joins_cgroup;
   volatile bool has_begun;
   volatile ChildStep failed;
@@ -91,9 +93,10 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
       give_up(shared, ChildStep::descriptors);
   if (::chdir(setup->working_directory) != 0) give_up(shared, ChildStep::chdir);
   close_others({});
-  // Only ever lowered again to what it was: cannot fail.
+  // Both were only raised or lowered within their hard limits: this cannot fail.
   if (setup->open_files != nullptr)
     ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, setup->open_files, nullptr);
+  if (shared->cores != nullptr) ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, shared->cores, nullptr);
   unblock_signals();
   ::execve(setup->program, setup->argv.data(), setup->environment.data());
   give_up(shared, ChildStep::exec);
@@ -270,7 +273,9 @@ StartedChild start_child(const ChildSetup& setup) {
   child.failed = ChildStep::clone;
   child.error = ENOMEM;
   if (stack == nullptr) return child;
-  Shared shared{&setup, ::getpid(), setup.joins_cgroup, false, ChildStep::none, 0};
+  const std::optional<rlimit>& cores = core_limit_of_children();
+  Shared shared{&setup,          ::getpid(), cores ? &*cores : nullptr, setup.joins_cgroup, false,
+                ChildStep::none, 0};
   int pidfd = -1;
   child.pid = clone_blocked(shared, stack, pidfd, child.error);
   if (child.pid < 0) return child;

@@ -13,6 +13,11 @@ namespace {
 constexpr rlim_t kib = 1024;
 constexpr rlim_t usual_stack = 8192 * kib;
 
+std::optional<rlimit>& core_limit_before() {
+  static std::optional<rlimit> limit;
+  return limit;
+}
+
 // `ulimit -s` of a shell lowers the hard limit as well. RLIM_INFINITY is the largest number.
 std::string step_to_more_stack(const rlimit& limit) {
   if (limit.rlim_max >= least_stack)
@@ -33,5 +38,18 @@ Result<void> check_stack_limit() {
                           limit.rlim_cur / kib, least_stack / kib),
               step_to_more_stack(limit));
 }
+
+// Not PR_SET_DUMPABLE: that would give /proc/PID to root, where `task kill` of the same user looks
+// for the launcher. A limit of one byte is too little for a file, and ends the core of a pipe as
+// well, which 0 does not (do_coredump of Linux).
+void leave_no_core() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CORE, &limit) != 0 || limit.rlim_cur <= 1) return;
+  core_limit_before() = limit;
+  const rlimit least{1, limit.rlim_max};
+  (void)::setrlimit(RLIMIT_CORE, &least);
+}
+
+const std::optional<rlimit>& core_limit_of_children() { return core_limit_before(); }
 
 }  // namespace train

@@ -3,6 +3,8 @@
 
 #include <sys/resource.h>
 
+#include <optional>
+
 #include "config_schema/text/error.hpp"
 
 namespace train {
@@ -15,5 +17,12 @@ constexpr rlim_t least_stack = rlim_t{1} << 20;
 /// Class `host` when the stack is limited to less than `least_stack`: this program would crash
 /// somewhere later. The limit is not raised here, since ranks inherit it.
 Result<void> check_stack_limit();
+
+/// From here on a crash of this process leaves no core, which would hold its environment and its
+/// keys. Programs that it starts (`start_child`) get the limit as it was. Call it before there are
+/// threads.
+void leave_no_core();
+/// The limit of cores for programs that this process starts; nothing where it is the process's own.
+const std::optional<rlimit>& core_limit_of_children();
 
 }  // namespace train

@@ -60,6 +60,29 @@ keeps_no_descriptor() {
 # inheritable PID: how many of its descriptors a program that it executes would have.
 inheritable() { grep -LE '^flags:.*[2367][0-7]{6}$' "/proc/$1"/fdinfo/* 2>/dev/null | wc -l; }
 
+limit_of_cores() { sed -n 's/^Max core file size *\([^ ]*\) .*/\1/p' "/proc/$1/limits"; }
+
+# The environment and keys of the launcher are no core's. The ranks have the limit of the shell.
+leaves_no_core() {
+    (ulimit -S -c 8) 2>/dev/null || { skip "cores are not allowed here"; return; }
+    id=$( (ulimit -S -c 8; exec_with_environment "$train" launch -d -n 1 -- /bin/sh -c 'exec sleep 4711') 2>"$work/err")
+    status=$?
+    expect_status 0
+    expect_equal "limit of the launcher" 1 "$(limit_of_cores "$(launcher_of)")"
+    expect_equal "limit of the rank" 8192 "$(limit_of_cores "$(rank_pid '^sleep 4711')")"
+    # Another launcher that goes on with it.
+    end_process "$(launcher_of)"
+    (ulimit -S -c 8; exec_with_environment timeout -k 5 600 "$train" task attach "$id") >"$work/out" 2>"$work/err" &
+    within 20 "the task is attended again" grep -q 'is attended again' "$work/err"
+    local pid
+    for pid in $(pids_of "task attach"); do
+        [ "$pid" = "$(ps -o sid= -p "$pid" | tr -d ' ')" ] || continue
+        expect_equal "limit of the next launcher" 1 "$(limit_of_cores "$pid")"
+    done
+    with_environment "$train" task kill "$id" 2>"$work/err"
+    wait $!
+}
+
 tells_the_end() {
     grep -q '^train: failed: worker: rank 0 on .localhost. exited with code 3 (exit 3)$' \
         "$work/state/train/tasks/$id/launcher.log"
@@ -134,6 +157,7 @@ what_does_not_go_together() {
 
 test_case "a detached launch prints the id alone, and the task goes on by itself" goes_on
 test_case "it has nothing open of what the shell has" keeps_no_descriptor
+test_case "its launcher leaves no core, and its ranks have the limit of the shell" leaves_no_core
 test_case "what goes wrong later is told by task wait, and kept" fails_later
 test_case "what cannot start is told at once, with its code" never_starts
 test_case "a detached task is killed like any other" is_killed
