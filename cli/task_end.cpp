@@ -6,6 +6,7 @@
 #include "backends/log/task_watch.hpp"
 #include "backends/store/launcher_lock.hpp"
 #include "cli/talk.hpp"
+#include "cli/task_table.hpp"
 
 namespace train {
 
@@ -38,16 +39,16 @@ ExitCode tell_unattended(const TaskRecord& task) {
   if (task.state == TaskState::stopping)
     talk(
         terminal_text("task {} is unattended: its launcher (process {}) has died while it stopped "
-                      "it, and its ranks may go on\n"
+                      "it, and its ranks may go on{}\n"
                       "  train task kill {}    stops it",
-                      task.id, task.launcher_pid, task.id));
+                      task.id, task.launcher_pid, time_left_text(task), task.id));
   else
     talk(
         terminal_text("task {} is unattended: its launcher (process {}) has died, and its ranks "
-                      "may go on\n"
+                      "may go on{}\n"
                       "  train task attach {}    goes on with it\n"
                       "  train task kill {}      stops it",
-                      task.id, task.launcher_pid, task.id, task.id));
+                      task.id, task.launcher_pid, time_left_text(task), task.id, task.id));
   talk(verdict(ErrorClass::busy, code));
   return code;
 }

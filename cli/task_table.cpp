@@ -18,6 +18,7 @@ namespace {
 
 const std::vector<std::string> heading = {"ID",    "NAME", "STATE",   "SLOTS",   "HOSTS",
                                           "RANKS", "USER", "STARTED", "ELAPSED", "RESTARTS"};
+constexpr std::size_t state_column = 2;
 
 UnixMillis elapsed(const TaskRecord& task, UnixMillis now) {
   return std::max<UnixMillis>(0, task.ended.value_or(now) - task.started.value_or(task.created));
@@ -69,6 +70,11 @@ std::vector<std::string> row_of(const HeldTask& task, UnixMillis now) {
 
 }  // namespace
 
+std::string time_left_text(const TaskRecord& task) {
+  if (!task.lost_in_ms) return "";
+  return fmt::format(" for {} at most", format_duration(*task.lost_in_ms));
+}
+
 std::string elapsed_text(const TaskRecord& task, UnixMillis now) {
   const std::string text = format_duration(elapsed(task, now));
   return task.state == TaskState::lost ? ">=" + text : text;
@@ -113,9 +119,12 @@ std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now,
   TableRows rows = {heading};
   rows.reserve(1 + tasks.size() + held.size());
   HostSummaries summaries;
-  for (const TaskRecord& task : tasks)
+  for (const TaskRecord& task : tasks) {
     add_row(rows, task, summaries.of(task.hosts), task.started ? local_time(*task.started) : "-",
             elapsed_text(task, now));
+    if (task.lost_in_ms)
+      rows.back()[state_column] += fmt::format(" (lost in {})", format_duration(*task.lost_in_ms));
+  }
   for (const HeldTask& task : held) rows.push_back(row_of(task, now));
   return table_text(std::move(rows));
 }

@@ -21,6 +21,9 @@ std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now,
 /// "12.3s", "4m05s", "2h03m", "3d04h".
 std::string format_duration(UnixMillis duration);
 
+/// "", or " for 57.3s at most": how long the ranks of an unattended task may go on.
+std::string time_left_text(const TaskRecord& task);
+
 /// How long a task has run, or ran; of a lost one ">=12.3s", since nobody saw its end.
 std::string elapsed_text(const TaskRecord& task, UnixMillis now);
 /// "2026-11-24 14:20:37", in the zone of this process.

@@ -38,11 +38,11 @@ std::string state_lines(const TaskRecord& task) {
     text += fmt::format("cause      {}{}{}\n", task.error_class,
                         task.error_class.empty() ? "" : ": ", escaped(task.cause));
   if (task.is_unattended)
-    text += fmt::format("cause      its launcher (process {}) has died{} {}\n", task.launcher_pid,
-                        task.state == TaskState::stopping
-                            ? " while it stopped it: train task kill"
-                            : ", and its ranks may go on: train task attach",
-                        task.id);
+    text += fmt::format(
+        "cause      its launcher (process {}) has died{}, and its ranks may go on{}: {} {}\n",
+        task.launcher_pid, task.state == TaskState::stopping ? " while it stopped it" : "",
+        time_left_text(task),
+        task.state == TaskState::stopping ? "train task kill" : "train task attach", task.id);
   if (!task.unsettled_hosts.empty())
     text += fmt::format("left on    {}: not known to be clean; train task kill {} asks once more\n",
                         escaped(summarize_hosts(task.unsettled_hosts)), task.id);

@@ -67,11 +67,13 @@ LeftJournal left_journal(SQLite::Database& database, const std::string& id) {
 
 bool LeftJournal::has_stop() const { return has<journal_record::StopRequested>(entries); }
 
-bool may_go_on(const TaskRecord& task, const LeftJournal& journal, const Moment& last_life) {
-  if (task.outlives_ms <= 0) return false;
-  if (journal.is_whole && !has<journal_record::RanksStarted>(journal.entries)) return false;
-  return task.outlives_ms >= for_ever.count() ||
-         !has_surely_passed(milliseconds(task.outlives_ms), last_life, this_moment());
+milliseconds may_go_on_for(const TaskRecord& task, const LeftJournal& journal,
+                           const Moment& last_life) {
+  constexpr milliseconds not_at_all{-1};
+  if (task.outlives_ms <= 0) return not_at_all;
+  if (journal.is_whole && !has<journal_record::RanksStarted>(journal.entries)) return not_at_all;
+  if (task.outlives_ms >= for_ever.count()) return for_ever;
+  return left_of(milliseconds(task.outlives_ms), last_life, this_moment());
 }
 
 }  // namespace train

@@ -31,8 +31,10 @@ struct LeftJournal {
 };
 LeftJournal left_journal(SQLite::Database& database, const std::string& id);
 
-/// Whether ranks of the task may still run: some were started, or that is where the journal is
-/// damaged, and their agents, by their own clocks, have not ended them yet.
-bool may_go_on(const TaskRecord& task, const LeftJournal& journal, const Moment& last_life);
+/// How long ranks of the task may still run at most, up to `for_ever`: some were started, or that
+/// is where the journal is damaged, and their agents, by their own clocks, have not ended them yet.
+/// Negative when none runs any more.
+milliseconds may_go_on_for(const TaskRecord& task, const LeftJournal& journal,
+                           const Moment& last_life);
 
 }  // namespace train

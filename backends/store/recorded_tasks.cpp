@@ -34,8 +34,10 @@ TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
     const LeftJournal journal = left_journal(*database, task.id);
     TaskRecord ended = task;
     const bool has_end = end_by_journal(ended, journal.entries, last_life.wall);
-    if (!has_end && may_go_on(task, journal, last_life)) {
+    const milliseconds left = may_go_on_for(task, journal, last_life);
+    if (!has_end && left.count() >= 0) {
       task.is_unattended = true;
+      if (left < for_ever) task.lost_in_ms = left.count();
       if (journal.has_stop()) task.state = TaskState::stopping;
       return task;
     }

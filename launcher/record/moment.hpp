@@ -15,10 +15,11 @@ struct Moment {
   UnixMillis wall = 0;                      ///< the time of day, which may be set at any time
 };
 
-/// Whether more than `span` has surely passed between the two. Within one start of a machine the
-/// time of day is not asked. After another start, this one must have lasted as long, which is proof
-/// on the same machine, and the time of day must say so too, since that may have been another one
-/// (homes on a network). When in doubt, it has not.
-bool has_surely_passed(std::chrono::milliseconds span, const Moment& since, const Moment& now);
+/// How much of `span`, which began at `since`, is left at most; negative once it has surely passed.
+/// Within one start of a machine the time of day is not asked. After another
+/// start, this one must have lasted as long, which is proof on the same machine, and the time of
+/// day must say so too, since that may have been another one (homes on a network).
+std::chrono::milliseconds left_of(std::chrono::milliseconds span, const Moment& since,
+                                  const Moment& now);
 
 }  // namespace train

@@ -68,6 +68,7 @@ std::int64_t outlives_ms_of(const ExperimentConfig& experiment) {
 
 void lose(TaskRecord& task, UnixMillis ended, std::string cause) {
   task.is_unattended = false;
+  task.lost_in_ms.reset();
   task.state = TaskState::lost;
   task.ended = ended;
   task.error_class = to_string(ErrorClass::interrupted);

@@ -123,6 +123,9 @@ struct TaskRecord {
   /// Its launcher has died, and its ranks may go on; when it is `stopping`, it was told to end
   /// them. Never recorded: it is seen when it is read.
   bool is_unattended = false;
+  /// When that is over at the latest, from the moment at which it was read: then it is lost.
+  /// Nothing: no clock ends it.
+  std::optional<std::int64_t> lost_in_ms = {};
   /// Hosts of a task that has ended which have not said that nothing of it is left there. Kept
   /// beside the record.
   std::vector<std::string> unsettled_hosts = {};

@@ -490,6 +490,23 @@ stops_with_its_launcher() {
     expect_status 130
 }
 
+# Its ranks are gone after 5 s; that no host was out of reach is known after the window alone.
+says_when_it_is_lost() {
+    start launch -n 2 --set stop_grace=100ms -- /bin/sh -c 'exec sleep 4711'
+    within 20 "the ranks run" process_count_is 2 '^sleep 4711'
+    id=$(task_id)
+    end_process "$launcher"
+    run task list
+    expect_out "^$id .* unattended \(lost in (1m0[0-9]|[1-5][0-9]\.[0-9])s\) "
+    task show "$id"
+    expect_out "has died, and its ranks may go on for (1m0[0-9]|[1-5][0-9]\.[0-9])s at most: train task attach $id\$"
+    task wait "$id"
+    expect_status 75
+    expect_err "its ranks may go on for (1m0[0-9]|[1-5][0-9]\.[0-9])s at most\$"
+    task kill "$id"
+    expect_status 0
+}
+
 # Those that nothing was set for would have ended after 5 s.
 outlives_for_a_time() {
     start launch -n 2 --set on_launcher_loss=1h -- /bin/sh -c "echo \$\$ >pid.\$RANK; $counts" - 4
@@ -637,6 +654,7 @@ test_case "attach begins with the last screenful" last_screen
 test_case "what a task needs is kept for its user alone, and not longer than the task" keeps_secrets
 test_case "ranks in the foreground end with their launcher, and the task is lost" stops_with_its_launcher --set reconnect_window=0s
 soak_case "where their host may be out of reach for a time, the task is lost once they must have ended" stops_with_its_launcher --set reconnect_window=10s
+test_case "how long a task may be unattended is said" says_when_it_is_lost
 test_case "ranks outlive their launcher for as long as they are told" outlives_for_a_time
 test_case "a task of which nothing is left has failed" nothing_left
 test_case "the program that launched a task is the one that goes on with it" other_build

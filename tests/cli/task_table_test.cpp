@@ -44,6 +44,8 @@ TEST_CASE("a task that nobody attends is listed so") {
   TaskRecord task = some_task();
   task.is_unattended = true;
   CHECK(tasks_to_table({task}, 0).find("  unattended  ") != std::string::npos);
+  task.lost_in_ms = 57'300;
+  CHECK(tasks_to_table({task}, 0).find("  unattended (lost in 57.3s)  ") != std::string::npos);
   CHECK(tasks_to_csv({task}, 0).find(",unattended,") != std::string::npos);
 }
 

@@ -120,8 +120,10 @@ TEST_CASE("a task that nobody attends is shown so, with what to do about it") {
                  "abcd2345\n"));
   task.state = TaskState::stopping;
   CHECK(contains(text_of(task),
-                 "its launcher (process 4711) has died while it stopped it: train task kill "
-                 "abcd2345\n"));
+                 "its launcher (process 4711) has died while it stopped it, and its ranks may go "
+                 "on: train task kill abcd2345\n"));
+  task.lost_in_ms = 57'300;
+  CHECK(contains(text_of(task), "its ranks may go on for 57.3s at most: train task kill"));
 }
 
 TEST_CASE("a lost task lasted as long as it is known to have lived, or longer, and why is said") {

@@ -15,6 +15,10 @@ Moment moment(const char* boot, std::int64_t since_boot, UnixMillis wall) {
   return {.boot_id = boot, .since_boot = std::chrono::milliseconds(since_boot), .wall = wall};
 }
 
+bool has_surely_passed(std::chrono::milliseconds limit, const Moment& since, const Moment& now) {
+  return left_of(limit, since, now).count() < 0;
+}
+
 }  // namespace
 
 TEST_CASE("within one start of a machine nobody asks for the time of day") {
@@ -26,6 +30,14 @@ TEST_CASE("within one start of a machine nobody asks for the time of day") {
     // No clock that goes on: whoever asks has another one than who was asked about.
     CHECK_FALSE(has_surely_passed(span, since, moment("one", 100, wall)));
   }
+}
+
+TEST_CASE("what is left of a time is never more than all of it") {
+  const Moment since = moment("one", 500'000, noon);
+  CHECK(left_of(span, since, moment("one", 510'000, noon)).count() == 50'000);
+  CHECK(left_of(span, since, moment("one", 100, noon)) == span);
+  CHECK(left_of(span, since, moment("two", 20'000, noon + day)).count() == 40'000);
+  CHECK(left_of(span, since, moment("two", day, noon - day)) == span);
 }
 
 TEST_CASE("after another start both clocks must agree that the time has passed") {
