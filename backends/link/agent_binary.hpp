@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ struct AgentBinary {
   /// What it is called on hosts, after "train-": as much of its checksum as tells it from others.
   std::string name() const { return sha256.substr(0, 40); }
 };
+
+/// What is said of a host that has taken nothing of it for a while, and is given up after `limit`.
+std::string upload_pause_words(const std::string& host, std::chrono::milliseconds limit);
 
 /// `uname -m` of this machine: what the agent is made for, as is the program that carries it.
 std::string machine_of_this_program();

@@ -240,7 +240,7 @@ void OpensshLink::on_output(std::string_view bytes) {
 
 void OpensshLink::upload() {
   is_uploading_ = true;
-  set_deadline(shared_->options.upload_stall);
+  await_upload();
   upload_.clear();
   upload_.push_upload(shared_->options.agent);
   flush();
@@ -291,7 +291,7 @@ void OpensshLink::flush() {
     const Instant now = shared_->loop.now();
     if (phase_ == Phase::bootstrap && now - upload_progress_ > std::chrono::seconds(1)) {
       upload_progress_ = now;
-      set_deadline(shared_->options.upload_stall);
+      await_upload();
     }
   }
   if (bytes.empty() || !process_.stream)

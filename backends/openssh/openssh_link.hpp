@@ -68,7 +68,9 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   void conclude();
   void retry_or_fail();
   void drop_process(nanoseconds patience);
-  void set_deadline(nanoseconds delay);
+  void await_upload();
+  /// `passed`: of the same wait, before this.
+  void set_deadline(nanoseconds delay, nanoseconds passed = nanoseconds(0));
   void on_deadline(nanoseconds delay);
   void fail_with(const Error& error);
   void leave_setup();
@@ -102,6 +104,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   bool is_uploading_ = false;
   SendQueue upload_;
   Instant upload_progress_{};
+  bool has_told_pause_ = false;
   SendQueue queue_;
 };
 

@@ -70,9 +70,24 @@ void OpensshLink::retry_or_fail() {
   });
 }
 
-void OpensshLink::set_deadline(nanoseconds delay) {
-  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), delay] {
-    if (const auto self = weak.lock()) self->on_deadline(delay);
+// Nobody who launches waits for a minute without a word.
+void OpensshLink::await_upload() {
+  const OpensshOptions& options = shared_->options;
+  const bool is_told = !has_told_pause_ && options.upload_notice < options.upload_stall;
+  if (!is_told) return set_deadline(options.upload_stall);
+  deadline_ = shared_->loop.after(options.upload_notice, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const OpensshOptions& limits = self->shared_->options;
+    self->has_told_pause_ = true;
+    self->shared_->say(upload_pause_words(self->host_.name, limits.upload_stall));
+    self->set_deadline(limits.upload_stall - limits.upload_notice, limits.upload_notice);
+  });
+}
+
+void OpensshLink::set_deadline(nanoseconds delay, nanoseconds passed) {
+  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), total = passed + delay] {
+    if (const auto self = weak.lock()) self->on_deadline(total);
   });
 }
 

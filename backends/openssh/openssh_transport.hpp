@@ -38,6 +38,7 @@ struct OpensshOptions {
   std::chrono::milliseconds login_timeout{40'000};
   std::chrono::milliseconds start_timeout{30'000};  ///< from the login to an answer
   std::chrono::milliseconds upload_stall{60'000};   ///< longest pause while the agent travels
+  std::chrono::milliseconds upload_notice{10'000};  ///< after so much of that pause it is said
 };
 
 struct OpensshShared;

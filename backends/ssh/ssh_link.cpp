@@ -16,6 +16,7 @@ constexpr std::size_t max_errors = 4u << 10;
 constexpr int max_reads = 8;  // of read_buffer's size in a row
 constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
 constexpr std::string_view starting = "while the agent was being started";
+constexpr std::string_view copying = "while the binary was being copied there";
 
 SshTarget target_of(const Host& host, const AgentCall& call) {
   SshTarget target{host.name, destination_of(host), host.identity_file};
@@ -190,7 +191,7 @@ bool SshLink::write_some() {
   const Instant now = shared_->loop.now();
   if (advanced && &bytes == &upload_ && now - upload_progress_ > std::chrono::seconds(1)) {
     upload_progress_ = now;
-    set_deadline(shared_->options.upload_stall, "while the binary was being copied there");
+    await_upload();
   }
   return advanced;
 }
@@ -243,7 +244,7 @@ void SshLink::on_output(std::string_view bytes) {
 }
 
 void SshLink::upload() {
-  set_deadline(shared_->options.upload_stall, "while the binary was being copied there");
+  await_upload();
   upload_.clear();
   upload_.push_upload(shared_->options.agent);
   connection_->post_pump();
@@ -329,12 +330,28 @@ void SshLink::close() {
   upload_.clear();
 }
 
-void SshLink::set_deadline(nanoseconds delay, std::string_view doing) {
-  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), doing, delay] {
+// Nobody who launches waits for a minute without a word.
+void SshLink::await_upload() {
+  const SshOptions& options = shared_->options;
+  const bool is_told =
+      !has_told_pause_ && options.say && options.upload_notice < options.upload_stall;
+  if (!is_told) return set_deadline(options.upload_stall, copying);
+  deadline_ = shared_->loop.after(options.upload_notice, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const SshOptions& limits = self->shared_->options;
+    self->has_told_pause_ = true;
+    limits.say(upload_pause_words(self->host_.name, limits.upload_stall));
+    self->set_deadline(limits.upload_stall - limits.upload_notice, copying, limits.upload_notice);
+  });
+}
+
+void SshLink::set_deadline(nanoseconds delay, std::string_view doing, nanoseconds passed) {
+  deadline_ = shared_->loop.after(delay, [weak = weak_from_this(), doing, total = passed + delay] {
     const auto self = weak.lock();
     if (!self) return;
     if (self->phase_ == Phase::ending) return self->finish();
-    self->fail_with(self->late_error(delay, doing));
+    self->fail_with(self->late_error(total, doing));
   });
 }
 

@@ -64,7 +64,9 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   bool step_ending();
   void finish();
 
-  void set_deadline(nanoseconds delay, std::string_view doing);
+  void await_upload();
+  /// `passed`: of the same wait, before this.
+  void set_deadline(nanoseconds delay, std::string_view doing, nanoseconds passed = nanoseconds(0));
   Error late_error(nanoseconds delay, std::string_view doing) const;
   std::string works_hint() const;
   void fail_with(const Error& error);
@@ -85,6 +87,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   std::optional<BootstrapTalk> bootstrap_;
   SendQueue upload_;
   Instant upload_progress_{};
+  bool has_told_pause_ = false;
   SendQueue queue_;
   std::string errors_;
   std::unique_ptr<HostLink> other_;

@@ -50,6 +50,7 @@ struct SshOptions {
   std::chrono::milliseconds login_timeout{20'000};
   std::chrono::milliseconds start_timeout{30'000};   ///< from the exec request to an answer
   std::chrono::milliseconds upload_stall{60'000};    ///< longest pause while the agent travels
+  std::chrono::milliseconds upload_notice{10'000};   ///< after so much of that pause it is said
   std::chrono::milliseconds agent_deadline{2'000};   ///< for ssh-agent to list its keys
   std::chrono::milliseconds agent_patience{60'000};  ///< for a signature: it may ask a person
   std::chrono::milliseconds keys_deadline{10'000};   ///< for all keys to be read

@@ -141,6 +141,17 @@ upload_is_not_read() {
     restart node03
 }
 
+# Nobody waits for that minute without a word.
+says_that_it_waits() {
+    be_hostile node02 takes_no_upload
+    launch_start --transport "$1" -H node02:1 -n 1 -- hostname
+    within 20 "it is said" err_has "^train: host 'node02' takes nothing of the program .*until 60 s have passed"
+    signal_launcher INT
+    await_launch 60
+    expect_status 130
+    restart node02
+}
+
 # Who holds up an upload does not hold up what is to be said of others.
 others_are_told_at_once() {
     be_hostile node02 takes_no_upload
@@ -220,5 +231,7 @@ test_case "a server that sends a line without end" server_floods line ssh 'flood
 test_case "a server that sends packets in place of a key exchange" server_floods packets ssh 'before the login'
 test_case "a server that floods OpenSSH's client" server_floods lines openssh 'does not greet as an SSH server does'
 test_case "Ctrl-C while a server greets without end" interrupted_while_it_drops
+test_case "a host that takes no upload is named after ten seconds" says_that_it_waits ssh
+test_case "so it is by OpenSSH's client" says_that_it_waits openssh
 test_case "hosts beside one that takes no upload are told at once" others_are_told_at_once
 finish
