@@ -152,6 +152,9 @@ void OpensshLink::read_errors() {
       break;
     }
     log_.feed({buffer.data(), static_cast<std::size_t>(count)});
+    if (!bootstrap_ || log_.stage() < OpensshStage::logged_in) continue;
+    const auto counted = bootstrap_->take_errors(static_cast<std::size_t>(count));
+    if (!counted) return fail_with(counted.error());
   }
   follow_log();
 }

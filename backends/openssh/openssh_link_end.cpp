@@ -24,6 +24,7 @@ void OpensshLink::on_process_end(const ExitStatus& end) {
   if (is_closed()) return;
   // Everything that it has written can be read now.
   read_errors();
+  if (is_closed()) return;
   log_.finish();
   read_output();
   end_if_over();

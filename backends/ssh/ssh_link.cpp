@@ -204,6 +204,7 @@ bool SshLink::read_errors() {
     if (count <= 0) break;  // a broken session shows when the output is read
     advanced = true;
     connection_->stream().use(static_cast<std::size_t>(count));
+    if (!count_errors(static_cast<std::size_t>(count))) return false;
     errors_.append(buffer.data(), static_cast<std::size_t>(count));
     if (errors_.size() > max_errors) errors_.erase(0, errors_.size() - max_errors);
   }
@@ -226,6 +227,14 @@ bool SshLink::read_output() {
     if (is_closed()) return false;
   }
   return advanced;
+}
+
+// Until the agent speaks. False when they were too many, which ends the link.
+bool SshLink::count_errors(std::size_t bytes) {
+  if (!bootstrap_) return true;
+  const auto counted = bootstrap_->take_errors(bytes);
+  if (!counted) fail_with(counted.error());
+  return counted.has_value();
 }
 
 void SshLink::on_output(std::string_view bytes) {

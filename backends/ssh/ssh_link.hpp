@@ -57,6 +57,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   bool write_some();
   bool read_output();
   bool read_errors();
+  bool count_errors(std::size_t bytes);
   void on_output(std::string_view bytes);
   void upload();
   void become_open();

@@ -13,6 +13,7 @@ namespace train {
 namespace {
 
 constexpr std::size_t max_kept_noise = 500;
+constexpr const char* be_quiet = "make the login shell of this user quiet for commands";
 
 std::string_view take_word(std::string_view& text) {
   const std::size_t end = std::min(text.find(' '), text.size());
@@ -56,8 +57,7 @@ Result<std::optional<BootstrapAnswer>> BootstrapReader::next() {
   if (ready_) return std::nullopt;
   const auto give_up = [this](std::string message) {
     buffer_.clear();
-    broken_ = make_error(ErrorClass::host, std::move(message),
-                         "make the login shell of this user quiet for commands");
+    broken_ = make_error(ErrorClass::host, std::move(message), be_quiet);
     return tl::make_unexpected(*broken_);
   };
 
@@ -153,6 +153,15 @@ Result<BootstrapTalk::Step> BootstrapTalk::next() {
       break;
   }
   return on_need(**answer);
+}
+
+Result<void> BootstrapTalk::take_errors(std::size_t bytes) {
+  errors_ += bytes;
+  if (errors_ <= max_errors) return {};
+  return fail(ErrorClass::host,
+              fmt::format("the host printed more than {} MiB on standard error before it answered",
+                          max_errors >> 20),
+              be_quiet);
 }
 
 Result<BootstrapTalk::Step> BootstrapTalk::on_need(const BootstrapAnswer& answer) {

@@ -76,6 +76,9 @@ class BootstrapTalk {
   /// Appends bytes of the host's output. To be followed by `next` until that says `listen` or
   /// `ready`.
   void feed(std::string_view bytes) { reader_.feed(bytes); }
+  /// Counts what the host prints on standard error, until the agent speaks: rc files may say much
+  /// there, but not without end. An error, of class `host`, beyond `max_errors`.
+  Result<void> take_errors(std::size_t bytes);
   /// An error, of class `host`, when the host is of another kind, has no place for the binary, asks
   /// for it again and again, or prints too much that is no answer.
   Result<Step> next();
@@ -89,6 +92,8 @@ class BootstrapTalk {
   std::string noise() const { return reader_.noise(); }
 
  private:
+  static constexpr std::size_t max_errors = 16u << 20;
+
   Result<Step> on_need(const BootstrapAnswer& answer);
 
   BootstrapReader reader_;
@@ -96,6 +101,7 @@ class BootstrapTalk {
   std::string client_address_;
   std::string host_address_;
   int uploads_ = 0;
+  std::size_t errors_ = 0;
 };
 
 }  // namespace train
