@@ -497,12 +497,12 @@ says_when_it_is_lost() {
     id=$(task_id)
     end_process "$launcher"
     run task list
-    expect_out "^$id .* unattended \(lost in (1m0[0-9]|[1-5][0-9]\.[0-9])s\) "
+    expect_out "^$id .* unattended \(lost in (1m[01][0-9]|[1-5][0-9]\.[0-9])s\) "
     task show "$id"
-    expect_out "has died, and its ranks may go on for (1m0[0-9]|[1-5][0-9]\.[0-9])s at most: train task attach $id\$"
+    expect_out "has died, and its ranks may go on for (1m[01][0-9]|[1-5][0-9]\.[0-9])s at most: train task attach $id\$"
     task wait "$id"
     expect_status 75
-    expect_err "its ranks may go on for (1m0[0-9]|[1-5][0-9]\.[0-9])s at most\$"
+    expect_err "its ranks may go on for (1m[01][0-9]|[1-5][0-9]\.[0-9])s at most\$"
     task kill "$id"
     expect_status 0
 }
