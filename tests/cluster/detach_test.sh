@@ -58,6 +58,24 @@ stopped_while_it_starts() {
     expect_equal "state" interrupted "$(state_of "$(newest)")"
     eventually 10 nothing_left || note_failure "left: $(all_processes 'agent attach|^sleep 4711')"
 }
+# dies_before_ranks_start [cut]: with it, the host that is ready cannot hear of that.
+dies_before_ranks_start() {
+    "$cluster" freeze node02
+    launch_start -d "${both[@]}" -- /bin/sh -c "$forever"
+    within 20 "the other host has an agent" has_agent node01
+    [ $# -eq 0 ] || "$cluster" cut node01
+    on head "pkill -KILL -f '[t]rain launch'"
+    eventually 10 launch_has_ended || note_failure "the launcher is still there"
+    expect_equal "state" lost "$(state_of "$(newest)")"
+    # Its slot is free with it.
+    eventually $((10 + $# * 50)) has_no_agent node01 || note_failure "left: $(all_processes 'agent attach')"
+    expect_equal "what is held" "" "$(on node01 "$train task list --slots --csv" | grep -F ,held,)"
+    "$cluster" heal node01
+    "$cluster" thaw node02
+    eventually 10 nothing_left || note_failure "left: $(all_processes 'agent attach|^sleep 4711')"
+}
+has_agent() { [ "$(processes "$1" 'agent attach')" -gt 0 ]; }
+has_no_agent() { ! has_agent "$1"; }
 nothing_left() { [ -z "$(all_processes 'agent attach|^sleep 4711')" ]; }
 
 # As systemd has it for a login: the cgroup of a session, and what logind is told.
@@ -115,6 +133,8 @@ is_unattended() { [ "$(state_of "$1")" = unattended ]; }
 test_case "a detached launch outlives the login that it was called from" outlives_its_login
 test_case "a passphrase is asked for at the terminal, which is then not needed any more" outlives_its_terminal
 test_case "Ctrl-C before the ranks have started ends it" stopped_while_it_starts
+test_case "a launcher that dies before the ranks start leaves nothing, and no slot held" dies_before_ranks_start
+soak_case "a host that cannot hear of that gives its slot back after 40 seconds" dies_before_ranks_start cut
 test_case "it is said where a login's end kills what it has started" login_is_killed
 test_case "attach asks for a passphrase, and Ctrl-C at the question leaves the task as it was" attach_asks 1
 soak_case "attach waits for a passphrase for longer than for hosts that do not answer" attach_asks 17

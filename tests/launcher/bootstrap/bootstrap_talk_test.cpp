@@ -147,6 +147,15 @@ TEST_CASE("a host that prints without end before it answers is cut off") {
   CHECK(reader.noise().size() == 500);
 }
 
+TEST_CASE("much may be printed on standard error before the answer, and not without end") {
+  BootstrapTalk talk("n", "x86_64");
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  for (int i = 0; i < 16; ++i) CHECK(talk.take_errors(mib));
+  const auto counted = talk.take_errors(1);
+  REQUIRE_FALSE(counted);
+  CHECK(counted.error().error_class == ErrorClass::host);
+}
+
 TEST_CASE("an answer without end, or an unknown one, is refused") {
   BootstrapReader endless("n");
   endless.feed("train:n:failed " + std::string(BootstrapReader::max_answer, 'x'));
