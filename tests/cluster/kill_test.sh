@@ -154,7 +154,7 @@ is_killed_itself() {
     expect_status 137
     expect_state unattended
     task show "$id"
-    expect_out "^cause +its launcher \(process $launcher\) has died while it stopped it: train task kill $id$"
+    expect_out "^cause +its launcher \(process $launcher\) has died while it stopped it, and its ranks may go on: train task kill $id$"
     "$cluster" heal node03
     task kill "$id"
     expect_status 0
