@@ -152,7 +152,7 @@ void QueueWorld::carry_out(int task) {
        actions = t.waiter->take_actions())
     for (const WaiterAction& action : actions)
       std::visit([&](const auto& each) { perform(task, each); }, action);
-  if (t.waiter->ticket().order.time_ns > t.waiter->ticket().order.arrived_ns)
+  if (t.waiter->ticket(0).order.time_ns > t.waiter->ticket(0).order.arrived_ns)
     ++counts_.stepped_behind;
   tick(task);
 }
@@ -229,9 +229,11 @@ void QueueWorld::perform(int task, const waiter_action::GiveUp&) {
 
 // Bytes stay in order.
 void QueueWorld::send_ticket(const std::shared_ptr<Link>& link) {
+  const FakeTask& t = at(link->task);
   link->last_to_host = std::max(link->last_to_host, time_.now() + trip());
-  time_.at(link->last_to_host,
-           [this, link, ticket = at(link->task).waiter->ticket()] { ticket_came(link, ticket); });
+  time_.at(link->last_to_host, [this, link, ticket = t.waiter->ticket(own_index(t, link->host))] {
+    ticket_came(link, ticket);
+  });
 }
 
 void QueueWorld::ticket_came(const std::shared_ptr<Link>& link, const Ticket& ticket) {
@@ -373,7 +375,7 @@ void QueueWorld::perform(int task, const waiter_action::Plan&) {
   const auto wanted = plan(task, true);
   const Turn turn = wanted ? Turn::fits : can_ever_do(t) ? Turn::held : Turn::lacks_hosts;
   if (turn == Turn::lacks_hosts) ++counts_.stood_aside;
-  if (t.waiter->ticket().stands_aside != (turn == Turn::lacks_hosts)) ++t.turns_aside;
+  if (t.waiter->ticket(0).stands_aside != (turn == Turn::lacks_hosts)) ++t.turns_aside;
   t.waiter->planned(turn, time_.now());
   if (!wanted) return;
   t.wanted = *wanted;

@@ -40,6 +40,8 @@ struct World {
     hooks.on_place = [this] { places.push_back(driver->place().number); };
     hooks.on_lost = [this](int host, const Error&) { lost.push_back(host); };
     hooks.on_clocks = [](const auto&) { FAIL("all have one clock"); };
+    hooks.on_passed = [](const auto&) { FAIL("nobody leaves alone what is free"); };
+    hooks.count_idle_slots = [](int, const HostReport&) { return 0; };
     hooks.on_over = [this](const Error& why) { over = why.error_class; };
     driver = std::make_unique<WaitDriver>(WaitDriver::Ports{timers, transport}, hosts, "m",
                                           Ticket(), std::nullopt, std::move(hooks));

@@ -41,6 +41,9 @@ std::string wants(Waiter& waiter) {
       return of("clock of", a.ahead) + " is ahead of " + std::to_string(a.behind) + " by " +
              std::to_string(a.lead / 1s) + " s" + (a.is_passed_over ? " and passed over" : "");
     }
+    std::string operator()(const waiter_action::TellPassed& a) {
+      return of(("pass " + a.other.order.task + " on").c_str(), a.host);
+    }
     std::string operator()(const waiter_action::GiveUp& a) {
       return "give up " + std::string(to_string(a.why.error_class));
     }
@@ -427,4 +430,55 @@ TEST_CASE("nobody steps behind who is as urgent, or less") {
   CHECK_FALSE(order_behind_more_urgent(ticket_of("a", 60), {other}, 700));
   other.priority = 99;
   CHECK_FALSE(order_behind_more_urgent(ticket_of("a", 60), {other}, 700));
+}
+
+TEST_CASE("who leaves alone what lies free for him is passed on that host") {
+  Waiter waiter(Ticket(), "m", 2);
+  waiter.start(0s, 0);
+  (void)waiter.take_actions();
+  Ticket other = ticket_of("x", 1);
+  other.wants = "2";
+  const auto report = [&](int host, Instant now, int idle) {
+    waiter.reported(host, 100, {other}, now, idle);
+  };
+  report(0, 1s, 2);
+  report(1, 1s, 1);  // too few for it
+  (void)waiter.take_actions();
+  CHECK_FALSE(waiter.is_turn_on(0));
+  CHECK(waiter.place().number == 2);
+  report(0, 200s, 1);  // somebody has taken one meanwhile
+  report(0, 210s, 2);
+  waiter.heard(1, 210s);
+  CHECK(waiter.next_deadline() == Instant(240s));  // of silence
+  for (auto now = 230s; now < 510s; now += 20s) {
+    waiter.heard(0, now);
+    waiter.heard(1, now);
+    waiter.tick(now);
+  }
+  CHECK(wants(waiter) == "");
+  CHECK(waiter.next_deadline() == Instant(510s));
+  waiter.tick(510s);
+  CHECK(wants(waiter) == "pass x on 0, send 0, plan");
+  CHECK(waiter.is_turn_on(0));
+  CHECK_FALSE(waiter.is_turn_on(1));
+  CHECK(waiter.place().number == 2);
+  CHECK(waiter.ticket(0).passed == std::vector<std::string>{"x"});
+  CHECK(waiter.ticket(1).passed.empty());
+}
+
+TEST_CASE("nobody passes who is of the same user, or wants more than one host has") {
+  Waiter waiter(Ticket(), "m", 1);
+  waiter.start(0s, 0);
+  Ticket own = ticket_of("x", 1);
+  own.is_own_user = true;
+  own.wants = "1";
+  Ticket large = ticket_of("y", 1);
+  large.wants = "16";
+  Ticket silent = ticket_of("z", 1);
+  for (auto now = 1s; now < 1'000s; now += 20s) {
+    waiter.reported(0, 100, {own, large, silent}, now, 8);
+    waiter.tick(now);
+  }
+  CHECK(waiter.ticket(0).passed.empty());
+  CHECK_FALSE(waiter.is_turn_on(0));
 }
