@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+
 #include "backends/lease/lease_file.hpp"
 
 namespace train {
@@ -8,13 +10,13 @@ namespace train {
 /// While it lives nobody else takes anything on this host, nor joins its line. Anybody may let go.
 class HostMutex {
  public:
-  /// Waits for 2 s at most: nobody keeps it for longer than some files take to be locked, but a
-  /// squatter may: class `busy`. Class `host` where it cannot be locked at all.
-  static Result<HostMutex> lock(const LeaseFolder& folder);
-  /// Where others tidy the folder: the file is a sign that something may be held there.
+  /// Waits so long at most: nobody keeps it for longer than some files take to be locked, but a
+  /// squatter may: class `busy`, with who that is as its words. Class `host` where it cannot be
+  /// locked at all.
+  static Result<HostMutex> lock(const LeaseFolder& folder,
+                                std::chrono::milliseconds limit = std::chrono::seconds(2));
+  /// Where others tidy the folder.
   static void keep_young(const LeaseFolder& folder);
-  /// Makes the file, which is that sign.
-  static Result<void> make(const LeaseFolder& folder);
 
  private:
   explicit HostMutex(LeaseFile file) : file_(std::move(file)) {}

@@ -29,12 +29,10 @@ std::string new_draft_name(const LeaseFolder& folder) {
 // draft. Whatever is killed in between, nobody finds it half made.
 class Draft {
  public:
-  Draft(const LeaseFolder& folder, mode_t mode)
+  explicit Draft(const LeaseFolder& folder)
       : folder_(folder.folder.get()),
         name_(new_draft_name(folder)),
-        file_(::openat(folder_, name_.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600)) {
-    if (file_ && ::fchmod(file_.get(), mode) != 0) reset();
-  }
+        file_(::openat(folder_, name_.c_str(), O_RDWR | O_CREAT | O_EXCL | safely, 0600)) {}
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
   ~Draft() { reset(); }
@@ -42,7 +40,8 @@ class Draft {
   explicit operator bool() const { return static_cast<bool>(file_); }
   int descriptor() const { return file_.get(); }
   // 0, or what errno says: EEXIST where there is one of that name.
-  int link_as(const std::string& name) {
+  int link_as(const std::string& name, mode_t mode) {
+    if (::fchmod(file_.get(), mode) != 0) return errno;
     return ::linkat(folder_, name_.c_str(), folder_, name.c_str(), 0) == 0 ? 0 : errno;
   }
   Descriptor take() {
@@ -70,9 +69,9 @@ Descriptor open_or_make(const LeaseFolder& folder, const std::string& path) {
   for (int left = most_tries; left > 0; --left) {
     Descriptor file(::openat(folder.folder.get(), path.c_str(), O_RDWR | safely));
     if (file || errno != ENOENT) return file;
-    Draft draft(folder, for_everybody);
+    Draft draft(folder);
     if (!draft) return {};
-    const int why = draft.link_as(path);
+    const int why = draft.link_as(path, for_everybody);
     if (why == 0) return draft.take();
     errno = why;
     if (why != EEXIST && why != ENOENT) return {};
@@ -96,35 +95,50 @@ struct flock lock_of(short type, const LeaseRange& range) {
 
 }  // namespace
 
+namespace {
+
+// Others can bring it about, and it may pass.
+tl::unexpected<Error> kept_out(std::string who) { return fail(ErrorClass::busy, std::move(who)); }
+
+tl::unexpected<Error> made_no(const LeaseFolder& folder, const std::string& path, int why) {
+  if (why == ENOSPC || why == EDQUOT)
+    return kept_out(fmt::format("whoever has filled '{}' ({})", folder.path, system_reason(why)));
+  return fail(ErrorClass::host,
+              fmt::format("cannot hold slots: '{}/{}': {}", folder.path, path, system_reason(why)),
+              "ask who administers the host, or hold nothing: --set leases=none");
+}
+
+}  // namespace
+
 Result<LeaseFile> LeaseFile::open(const LeaseFolder& folder, const std::string& name) {
   const std::string path = folder.prefix + name;
   Descriptor file = open_or_make(folder, path);
   const int why = errno;
   if (file && is_for_all_to_lock(file.get())) return LeaseFile(path, std::move(file));
   if (const auto squat = squat_on(folder, name)) return tl::make_unexpected(*squat);
+  if (!file && why == EAGAIN)  // its owner has a lease on it (F_SETLEASE)
+    return kept_out(fmt::format("whoever keeps '{}/{}' for itself", folder.path, path));
+  if (!file) return made_no(folder, path, why);
   if (file && is_for_all_to_lock(file.get())) return LeaseFile(path, std::move(file));  // mended
-  return fail(ErrorClass::host,
-              fmt::format("cannot hold slots: '{}/{}': {}", folder.path, path,
-                          file ? "it is no regular file" : system_reason(why)),
-              "ask who administers the host, or hold nothing: --set leases=none");
+  return made_no(folder, path, EINVAL);
 }
 
 Result<LeaseFile> LeaseFile::make_record(const LeaseFolder& folder, const std::string& stem,
                                          std::string_view text) {
   int why = 0;
   for (int left = most_tries; left > 0; --left) {
-    Draft draft(folder, for_readers);
+    Draft draft(folder);
     std::string path = fmt::format("{}{}-{:016x}", folder.prefix, stem, random_bits());
+    // Nobody else can lock it before.
     const auto lock = lock_of(F_WRLCK, {0, 1});
     if (!draft || ::fcntl(draft.descriptor(), F_OFD_SETLK, &lock) != 0)
       why = errno;
     else if (why = write_whole_at(draft.descriptor(), text, 0); why == 0)
-      why = draft.link_as(path);
+      why = draft.link_as(path, for_readers);
     if (why == 0) return LeaseFile(std::move(path), draft.take());
     if (why != EEXIST && why != ENOENT) break;
   }
-  return fail(ErrorClass::host, fmt::format("cannot say in '{}/{}{}-...': {}", folder.path,
-                                            folder.prefix, stem, system_reason(why)));
+  return made_no(folder, fmt::format("{}{}-...", folder.prefix, stem), why);
 }
 
 LeaseFile LeaseFile::look(const LeaseFolder& folder, const std::string& name) {

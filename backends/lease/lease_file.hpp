@@ -23,12 +23,13 @@ inline constexpr std::size_t most_lease_pieces = 1'024;
 /// gone.
 class LeaseFile {
  public:
-  /// Opens it to lock, and makes it where it is not there yet. Class `host`.
+  /// Opens it to lock, and makes it where it is not there yet. Class `host`; `busy` where somebody
+  /// keeps us out for now, with who that is as its words.
   static Result<LeaseFile> open(const LeaseFolder& folder, const std::string& name);
   /// Makes the file in which a task says who it is, which lives as long as it is locked: all may
   /// read it, its user alone writes. It begins with `stem`, and its end nobody can foresee: else
-  /// somebody would have it already. It has its name once it is locked and has the text. Class
-  /// `host`.
+  /// somebody would have it already. It has its name once it is locked and has the text. Classes as
+  /// those of `open`.
   static Result<LeaseFile> make_record(const LeaseFolder& folder, const std::string& stem,
                                        std::string_view text);
   /// Opens one that is there, to look at; none where it is not.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "backends/lease/lease_holders.hpp"
 #include "backends/posix/file_system.hpp"
@@ -29,9 +30,15 @@ Descriptor found_at(const LeasePlace& place) {
   Descriptor folder(::open(place.path.c_str(), flags));
   struct stat status {};
   if (!folder || place.is_named) return folder;
-  if (::fstat(folder.get(), &status) != 0 || status.st_uid != 0) return {};
+  if (::fstat(folder.get(), &status) != 0) return {};
   const bool is_for_all = (status.st_mode & shared_like_tmp) == shared_like_tmp;
-  return place.is_own || is_for_all ? std::move(folder) : Descriptor();
+  if (status.st_uid == 0 && (place.is_own || is_for_all)) return folder;
+  errno = ENOENT;
+  return {};
+}
+
+bool is_not_there(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
 }
 
 auto refused(const LeasePlace& place, const std::string& why, const char* hint) {
@@ -84,7 +91,7 @@ Result<std::optional<LeaseFolder>> first_of(const std::vector<LeasePlace>& place
   for (auto place = places.begin(); place != places.end(); before.push_back(*place++)) {
     const Descriptor found = found_at(*place);
     const int why = errno;
-    if (!found && place->is_named)
+    if (!found && (place->is_named || !is_not_there(why)))
       return refused(*place, "cannot be opened: " + system_reason(why),
                      "ask who administers the host");
     if (!found) continue;
@@ -139,10 +146,13 @@ const char* kind_of_file(mode_t mode) {
   }
 }
 
-// Its mutex is made before anything else, and stays.
+// Of its files anybody may have made some, and can remove these: any that is left counts.
 bool was_used(const LeaseFolder& folder) {
-  return ::faccessat(folder.folder.get(), (folder.prefix + lease_mutex_name).c_str(), F_OK,
-                     AT_SYMLINK_NOFOLLOW) == 0;
+  FolderReader reader(folder.folder.get());
+  if (!reader) return true;
+  while (const char* name = reader.next())
+    if (std::string_view(name).starts_with(folder.prefix)) return true;
+  return errno != 0;
 }
 
 }  // namespace
@@ -207,11 +217,15 @@ std::optional<Error> squat_on(const LeaseFolder& folder, const std::string& name
                     "--set leases=none");
 }
 
-std::vector<std::string> names_in(const LeaseFolder& folder) {
-  constexpr std::size_t most_names = 65'536;
+std::vector<std::string> names_in(const LeaseFolder& folder, bool* is_complete) {
   std::vector<std::string> names;
-  for (const std::string& name : names_in(FolderReader(folder.folder.get()), most_names))
-    if (name.starts_with(folder.prefix)) names.push_back(name.substr(folder.prefix.size()));
+  FolderReader reader(folder.folder.get());
+  const char* name = nullptr;
+  while (reader && names.size() < most_lease_names && (name = reader.next()) != nullptr)
+    if (std::string_view(name).starts_with(folder.prefix))
+      names.emplace_back(name + folder.prefix.size());
+  if (is_complete != nullptr)
+    *is_complete = reader && names.size() < most_lease_names && errno == 0;
   return names;
 }
 
@@ -219,6 +233,9 @@ Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder) 
   std::vector<LeaseFolder> folders;
   for (const LeasePlace& place : folder.others) {
     const Descriptor found = found_at(place);
+    if (!found && !is_not_there(errno))
+      return refused(place, "cannot be looked into: " + system_reason(errno),
+                     "ask who administers the host");
     if (!found) continue;
     LeaseFolder other = folder_at(place, found);
     if (!other.folder || ::faccessat(other.folder.get(), ".", X_OK, AT_EACCESS) != 0)

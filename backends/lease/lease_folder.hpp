@@ -23,7 +23,7 @@ struct LeasePlace {
 };
 inline LeasePlace named_place(std::string path) { return {std::move(path), true, false, true}; }
 
-/// The file that everybody has made in the folder who holds or waits for something there.
+/// The file that everybody has locked in the folder who has taken something there.
 inline constexpr const char* lease_mutex_name = "mutex";
 
 /// The folder in which all users of a host lock what they hold of it.
@@ -66,11 +66,13 @@ bool is_for_all_to_lock(int file);
 /// is. Class `host`.
 std::optional<Error> squat_on(const LeaseFolder& folder, const std::string& name);
 
-/// What is in the folder for leases, without the prefix; of very many the first.
-std::vector<std::string> names_in(const LeaseFolder& folder);
+/// What is in the folder for leases, without the prefix; of very many the first `most_lease_names`.
+inline constexpr std::size_t most_lease_names = 65'536;
+/// `is_complete`: whether these are all.
+std::vector<std::string> names_in(const LeaseFolder& folder, bool* is_complete = nullptr);
 
-/// Of the other places of `folder`, those in which a task has been since they were made, to be
-/// read. Class `host` where this user may not look into one.
+/// Of the other places of `folder`, those in which there are files of tasks, to be read. Class
+/// `host` where this user may not look into one.
 Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder);
 
 }  // namespace train

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/lease/lease_holders.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -35,15 +37,17 @@ struct LivingRecord {
   std::string file;
 };
 
-std::vector<LivingRecord> living_records(const LeaseFolder& folder) {
+std::vector<LivingRecord> living_records(const LeaseFolder& folder, bool* are_all = nullptr) {
   std::vector<LivingRecord> records;
-  read_living_files(folder, holder_prefix, longest_holder_record,
-                    [&](const LivingFile& file, std::string_view text) {
-                      auto record = decode_holder(text);
-                      if (!record) return false;
-                      records.push_back({std::move(*record), file.uid, file.name});
-                      return true;
-                    });
+  const bool is_complete =
+      read_living_files(folder, holder_prefix, longest_holder_record,
+                        [&](const LivingFile& file, std::string_view text) {
+                          auto record = decode_holder(text);
+                          if (!record) return false;
+                          records.push_back({std::move(*record), file.uid, file.name});
+                          return true;
+                        });
+  if (are_all != nullptr) *are_all = is_complete;
   return records;
 }
 
@@ -178,9 +182,15 @@ std::vector<LeaseHolder> holders_on(
   return holders;
 }
 
-ClaimedRanges claimed_in(const LeaseFolder& folder, const std::string& except) {
+Result<ClaimedRanges> claimed_in(const LeaseFolder& folder, const std::string& except) {
   ClaimedRanges claimed;
-  for (const LivingRecord& record : living_records(folder)) {
+  bool are_all = false;
+  const std::vector<LivingRecord> records = living_records(folder, &are_all);
+  if (!are_all)
+    return fail(ErrorClass::busy,
+                fmt::format("whoever has made so many files in '{}' that they cannot be read",
+                            folder.path));
+  for (const LivingRecord& record : records) {
     if (record.file == except) continue;
     for (const HolderRecord::Held& held : record.words.leases) {
       std::vector<LeaseRange>& ranges = claimed[lease_file_name(held.key)];

@@ -24,9 +24,10 @@ std::vector<LeaseHolder> holders_on(
 
 /// What the living holders in this folder say that they hold, by the name of the file with its
 /// locks; merged. It is held, also where somebody has removed that file, or made it anew: any user
-/// may hold what is free, with a lock or with words. All but the words in the file `except`.
+/// may hold what is free, with a lock or with words. All but the words in the file `except`. Class
+/// `busy` where not all can be known, with who that is due to as its words.
 using ClaimedRanges = std::map<std::string, std::vector<LeaseRange>>;
-ClaimedRanges claimed_in(const LeaseFolder& folder, const std::string& except = {});
+Result<ClaimedRanges> claimed_in(const LeaseFolder& folder, const std::string& except = {});
 
 /// The tasks of living holders that hold something without a lock, since somebody has removed the
 /// file with it; in this folder and the other ones.

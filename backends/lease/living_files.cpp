@@ -10,7 +10,9 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "backends/lease/lease_file.hpp"
 #include "backends/lease/lease_holders.hpp"
@@ -36,13 +38,22 @@ std::optional<std::int64_t> user_in(std::string_view name, std::string_view pref
 // What was read of each user.
 class Budget {
  public:
-  bool has_room_for(std::int64_t uid, std::int64_t bytes) {
+  // Whether its text counts and is read. Nobody but its user may have written it: anybody can link
+  // a file of another user there that he may write to, as a lock file. Under several names it is
+  // one.
+  bool has_room_for(const LeaseFile& file, std::int64_t uid, std::size_t longest) {
+    struct stat status {};
+    if (::fstat(file.descriptor(), &status) != 0) return false;
+    constexpr mode_t for_others_to_write = S_IWGRP | S_IWOTH;
+    if (std::int64_t{status.st_uid} != uid || (status.st_mode & for_others_to_write) != 0)
+      return false;
+    if (!seen_.emplace(status.st_dev, status.st_ino).second) return false;
     OfUser& user = users_[uid];
-    if (user.unread >= most_unread_of_user || user.files >= most_files_of_user ||
-        user.bytes + bytes > most_bytes_of_user)
+    if (status.st_size > static_cast<off_t>(longest) || user.unread >= most_unread_of_user ||
+        user.files >= most_files_of_user || user.bytes + status.st_size > most_bytes_of_user)
       return false;
     ++user.files;
-    user.bytes += bytes;
+    user.bytes += status.st_size;
     return true;
   }
   void note_unread(std::int64_t uid) { ++users_[uid].unread; }
@@ -54,6 +65,7 @@ class Budget {
     int unread = 0;
   };
   std::map<std::int64_t, OfUser> users_;
+  std::set<std::pair<dev_t, ino_t>> seen_;
 };
 
 std::optional<std::string> text_of(const LeaseFile& file, std::size_t longest) {
@@ -66,7 +78,7 @@ std::optional<std::string> text_of(const LeaseFile& file, std::size_t longest) {
 
 }  // namespace
 
-void read_living_files(
+bool read_living_files(
     const LeaseFolder& folder, std::string_view prefix, std::size_t longest,
     const std::function<bool(const LivingFile& file, std::string_view text)>& take) {
   struct Unread {
@@ -81,25 +93,23 @@ void read_living_files(
     const auto text = text_of(file, std::min(static_cast<std::size_t>(status.st_size), longest));
     return text && take(living, *text);
   };
-  for (const std::string& name : names_in(folder)) {
+  bool is_complete = false;
+  const std::vector<std::string> names = names_in(folder, &is_complete);
+  for (const std::string& name : names) {
     const auto uid = user_in(name, prefix);
     if (!uid) continue;
-    struct stat status {};
-    const std::string path = folder.prefix + name;
-    if (::fstatat(folder.folder.get(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISREG(status.st_mode) || std::int64_t{status.st_uid} != *uid) continue;
-    if (status.st_size > static_cast<off_t>(longest)) continue;
-    if (!budget.has_room_for(*uid, status.st_size)) continue;
     LeaseFile file = LeaseFile::look(folder, name);
-    if (!file || !file.is_alive()) continue;  // of a task that was killed
+    if (!file || !budget.has_room_for(file, *uid, longest)) continue;
+    if (!file.is_alive()) continue;  // of a task that was killed
     LivingFile living{name, *uid, file.descriptor()};
     if (read(living, file)) continue;
     budget.note_unread(*uid);
     again.push_back({std::move(living), std::move(file)});
   }
-  if (again.empty()) return;
+  if (again.empty()) return is_complete;
   std::this_thread::sleep_for(1ms);
   for (const Unread& each : again) (void)read(each.living, each.file);
+  return is_complete;
 }
 
 std::int64_t here_since_ns(int file) {

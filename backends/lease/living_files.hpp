@@ -25,18 +25,19 @@ inline constexpr std::int64_t most_bytes_of_user = std::int64_t{2} << 20;
 inline constexpr int most_unread_of_user = 16;  ///< that nobody understands
 
 /// Reads the files of tasks that live: their names begin with `prefix`, then comes their user's
-/// number, which is that of their owner, and somebody has locked them for writing. `take` gets the
-/// text of each, and says whether it is understood: of one that is being written anew a reader may
-/// see a half, and it is read once more. What is longer than `longest` is not read.
-void read_living_files(
+/// number, which is that of their owner, who alone may write to them, and they are locked for
+/// writing. `take` gets the text of each, and says whether it is understood: of one that is being
+/// written anew a reader may see a half, and it is read once more. What is longer than `longest` is
+/// not read. False where the folder has so many names that some were not looked at.
+bool read_living_files(
     const LeaseFolder& folder, std::string_view prefix, std::size_t longest,
     const std::function<bool(const LivingFile& file, std::string_view text)>& take);
 
 /// Since when a file is there, by the kernel: Unix time; 0 where its file system does not keep it.
 std::int64_t here_since_ns(int file);
 
-/// Removes what this user's tasks have left that were killed: a file that lives has been locked
-/// since before it got its name.
+/// Removes what this user's tasks have left that were killed. Only with the host's mutex: older
+/// programs make a file with it, and lock that then.
 void remove_dead_files(const LeaseFolder& folder);
 
 }  // namespace train

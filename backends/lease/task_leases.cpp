@@ -51,9 +51,14 @@ TaskLeases::TaskLeases(LeaseFolder folder, Words words)
 Result<TaskLeases::Others> TaskLeases::look_at_others() const {
   auto folders = other_lease_folders(folder_);
   if (!folders) return tl::make_unexpected(folders.error());
-  Others others{claimed_in(folder_, record_ ? record_->name(folder_) : ""), std::move(*folders)};
-  for (const LeaseFolder& folder : others.folders)
-    for (const auto& [name, ranges] : claimed_in(folder)) add(others.claimed_there[name], ranges);
+  auto claimed = claimed_in(folder_, record_ ? record_->name(folder_) : "");
+  if (!claimed) return tl::make_unexpected(claimed.error());
+  Others others{std::move(*claimed), std::move(*folders)};
+  for (const LeaseFolder& folder : others.folders) {
+    const auto there = claimed_in(folder);
+    if (!there) return tl::make_unexpected(there.error());
+    for (const auto& [name, ranges] : *there) add(others.claimed_there[name], ranges);
+  }
   return others;
 }
 
@@ -124,9 +129,10 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& wa
 // What somebody else holds of what we have taken, in another folder or by his words.
 const LeaseWant* TaskLeases::taken_twice(const Others& others) const {
   for (const Held& each : held_) {
+    if (!each.is_fresh) continue;
     std::vector<LeaseRange> taken = held_there(others, each.want);
     const auto claimed = others.claimed_here.find(lease_file_name(each.want.key));
-    if (each.is_fresh && claimed != others.claimed_here.end()) add(taken, claimed->second);
+    if (claimed != others.claimed_here.end()) add(taken, claimed->second);
     if (!is_nobodys(each.ranges, merged(std::move(taken)))) return &each.want;
   }
   return nullptr;
@@ -173,15 +179,18 @@ bool TaskLeases::are_own(const std::vector<LeaseHolder>& holders) const {
   });
 }
 
-// What is held already is nobody else's turn.
-std::vector<LeaseHolder> TaskLeases::who_comes_first(
-    const std::vector<LeaseWant>& wants, const std::optional<TicketOrder>& order) const {
-  const bool has_all = std::all_of(wants.begin(), wants.end(), [this](const LeaseWant& want) {
+bool TaskLeases::has_all(const std::vector<LeaseWant>& wants) const {
+  return std::all_of(wants.begin(), wants.end(), [this](const LeaseWant& want) {
     return std::any_of(held_.begin(), held_.end(),
                        [&](const Held& each) { return each.want == want; });
   });
+}
+
+// What is held already is nobody else's turn.
+std::vector<LeaseHolder> TaskLeases::who_comes_first(
+    const std::vector<LeaseWant>& wants, const std::optional<TicketOrder>& order) const {
   std::vector<LeaseHolder> first;
-  if (has_all) return first;
+  if (has_all(wants)) return first;
   const std::vector<Ticket> tickets = tickets_on(folder_, user_name_in_passwd);
   const auto own = std::find_if(tickets.begin(), tickets.end(), [this](const Ticket& ticket) {
     return ticket.is_own_user && ticket.order.task == words_.task;
@@ -200,10 +209,14 @@ std::vector<LeaseHolder> TaskLeases::who_comes_first(
 
 Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& wants,
                                                   const std::optional<TicketOrder>& order) {
+  // Nothing that anybody does meanwhile matters to what is held already.
+  if (held_.size() == wants.size() && has_all(wants)) return std::vector<LeaseHolder>();
   Error squats{ErrorClass::host, {}};
   for (;;) {
     auto taken = take_here(wants, order);
     if (taken) return taken;
+    if (taken.error().error_class == ErrorClass::busy)
+      return somebody_who(taken.error().diagnostics.front().message, wants);
     const auto squat = squat_among(wants);
     if (!squat) return taken;
     squats.diagnostics.push_back(squat->diagnostics.front());
@@ -226,10 +239,6 @@ std::optional<Error> TaskLeases::squat_among(const std::vector<LeaseWant>& wants
 Result<std::vector<LeaseHolder>> TaskLeases::take_here(const std::vector<LeaseWant>& wants,
                                                        const std::optional<TicketOrder>& order) {
   const auto mutex = HostMutex::lock(folder_);
-  if (!mutex && mutex.error().error_class == ErrorClass::busy)
-    return somebody_who(fmt::format("a process that keeps the lock of '{}/{}{}'", folder_.path,
-                                    folder_.prefix, lease_mutex_name),
-                        wants);
   if (!mutex) return tl::make_unexpected(mutex.error());
   if (auto first = who_comes_first(wants, order); !first.empty()) {
     drop();
@@ -238,10 +247,10 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_here(const std::vector<LeaseWa
   std::vector<Held> held;
   lent_.clear();
   const auto in_the_way = take_each(wants, held);
-  const bool has_all = in_the_way && in_the_way->empty();
-  if (has_all) release();  // what is not wanted any more
+  const bool is_taken = in_the_way && in_the_way->empty();
+  if (is_taken) release();  // what is not wanted any more
   for (Held& each : held) held_.push_back(std::move(each));
-  if (!has_all) {
+  if (!is_taken) {
     drop();
     return in_the_way;
   }
@@ -281,9 +290,12 @@ Result<void> TaskLeases::write_record() {
                 fmt::format("cannot say in '{}/{}{}' who holds slots: {}", folder_.path,
                             folder_.prefix, record_->name(folder_), system_reason(error)));
   };
-  if (::ftruncate(record_->descriptor(), 0) != 0) return refuse(errno);
-  if (const int error = write_whole_at(record_->descriptor(), record_text(), 0); error != 0)
+  // Over what is there: where the folder is full, that stays.
+  const std::string text = record_text();
+  if (const int error = write_whole_at(record_->descriptor(), text, 0); error != 0)
     return refuse(error);
+  if (::ftruncate(record_->descriptor(), static_cast<off_t>(text.size())) != 0)
+    return refuse(errno);
   return {};
 }
 

@@ -81,6 +81,7 @@ class TaskLeases {
   bool are_own(const std::vector<LeaseHolder>& holders) const;
   bool take_lent();
   void release();
+  bool has_all(const std::vector<LeaseWant>& wants) const;
   std::vector<LeaseHolder> who_comes_first(const std::vector<LeaseWant>& wants,
                                            const std::optional<TicketOrder>& order) const;
   std::vector<LeaseHolder> somebody_who(const std::string& words,

@@ -49,11 +49,12 @@ std::vector<Ticket> tickets_on(const LeaseFolder& folder,
   return tickets;
 }
 
-// Nobody need be kept from taking anything meanwhile: who does was there before.
+// Nobody need be kept from taking anything meanwhile: who does was there before. What killed tasks
+// have left others can remove as well.
 Result<TaskTicket> TaskTicket::make(const LeaseFolder& folder, const std::string& key,
                                     const Ticket& ticket) {
-  if (auto made = HostMutex::make(folder); !made) return tl::make_unexpected(made.error());
-  remove_dead_files(folder);
+  if (const auto mutex = HostMutex::lock(folder, std::chrono::milliseconds(0)))
+    remove_dead_files(folder);
   // Its arrival is known once the file is there.
   const std::string stem = fmt::format("{}{}-{}", ticket_prefix, ::getuid(), key);
   auto file = LeaseFile::make_record(folder, stem, "");

@@ -58,7 +58,7 @@ void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> oth
   h.last_word = now;
   h.arrived_ns = arrived_ns;
   h.others = std::move(others);
-  note_idle(h, idle_slots, now);
+  h.idle_slots = idle_slots;
   alone_since_.reset();
   if (!first_arrival_) first_arrival_ = now;
   // Where others are before it, nothing is planned with.
@@ -174,12 +174,21 @@ bool Waiter::is_before_us(const OfHost& host, const Ticket& other) const {
           std::find(host.passed.begin(), host.passed.end(), other.order.task) == host.passed.end());
 }
 
-// Who wants more than one host has is waited for, whatever is free here.
-void Waiter::note_idle(OfHost& host, int idle_slots, Instant now) {
+// Of those before us only the first ones count, of one user: who is behind another one cannot take
+// what lies free. Who wants more than one host has is waited for, whatever is free here.
+void Waiter::note_idle(OfHost& host, Instant now) const {
   std::map<std::string, Instant> lying;
+  std::optional<std::int64_t> user;
+  std::erase_if(host.passed, [&](const std::string& task) {
+    return std::none_of(host.others.begin(), host.others.end(),
+                        [&](const Ticket& other) { return other.order.task == task; });
+  });
   for (const Ticket& other : host.others) {
+    if (!is_before_us(host, other)) continue;
     const double wants = std::strtod(other.wants.c_str(), nullptr);
-    if (other.is_own_user || !(wants > 0) || wants > idle_slots) continue;
+    const bool is_first = !user || *user == other.uid;
+    if (other.is_own_user || !is_first || !(wants > 0) || wants > host.idle_slots) break;
+    user = other.uid;
     const auto known = host.lying_since.find(other.order.task);
     lying.emplace(other.order.task, known == host.lying_since.end() ? now : known->second);
   }
@@ -189,17 +198,19 @@ void Waiter::note_idle(OfHost& host, int idle_slots, Instant now) {
 void Waiter::pass(Instant now) {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     OfHost& h = at(host);
+    note_idle(h, now);
     bool has_passed = false;
     for (const Ticket& other : h.others) {
       const auto lying = h.lying_since.find(other.order.task);
       if (lying == h.lying_since.end() || now < lying->second + timing_.pass_limit) continue;
-      if (!is_before_us(h, other)) continue;
-      if (h.passed.size() == most_passed) h.passed.erase(h.passed.begin());
+      h.lying_since.erase(lying);
+      if (h.passed.size() == most_passed || !is_before_us(h, other)) continue;
       h.passed.push_back(other.order.task);
       actions_.emplace_back(waiter_action::TellPassed{host, other});
       has_passed = true;
     }
     if (!has_passed) continue;
+    note_idle(h, now);  // who comes next
     has_news_ = true;
     if (h.state != State::away) actions_.emplace_back(waiter_action::Send{host});
   }
@@ -295,10 +306,7 @@ std::optional<Instant> Waiter::next_deadline() const {
   if (plan_at_) at_latest(*plan_at_);
   if (!own_.is_final) return next;
   for (const OfHost& host : hosts_)
-    for (const Ticket& other : host.others)
-      if (const auto lying = host.lying_since.find(other.order.task);
-          lying != host.lying_since.end() && is_before_us(host, other))
-        at_latest(lying->second + timing_.pass_limit);
+    for (const auto& [task, since] : host.lying_since) at_latest(since + timing_.pass_limit);
   return next;
 }
 

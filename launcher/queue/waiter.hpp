@@ -171,9 +171,10 @@ class Waiter {
     bool is_known = false;  ///< it has answered once, or cannot be reached
     std::int64_t arrived_ns = 0;
     std::vector<Ticket> others;  ///< while it stands
+    int idle_slots = 0;
     /// Tasks in the way, since when what they want lies free.
     std::map<std::string, Instant> lying_since;
-    std::vector<std::string> passed;  ///< of these, the latest last
+    std::vector<std::string> passed;  ///< while they are there
     Instant last_word{0};             ///< or when it was opened
     Instant open_at{0};               ///< while it is away
     milliseconds back_off{0};
@@ -192,7 +193,7 @@ class Waiter {
   void compare_clocks();
   void step_behind(Instant now);
   bool is_before_us(const OfHost& host, const Ticket& other) const;
-  void note_idle(OfHost& host, int idle_slots, Instant now);
+  void note_idle(OfHost& host, Instant now) const;
   void pass(Instant now);
   void consider(Instant now);
   void end(Error why);

@@ -215,3 +215,15 @@ TEST_CASE("where somebody squats on the lock of a slot all is taken in the next 
   CHECK(refused.error().diagnostics.front().message ==
         "'" + squat + "' is a folder of root, so that no slots can be held with it");
 }
+
+// Whoever has made the mutex can remove it while others hold slots there.
+TEST_CASE("a folder in which a task has words is looked into, whatever else was removed there") {
+  if (::geteuid() != 0) SKIP_CASE("a folder that everybody trusts is root's");
+  const Places places;
+  TaskLeases first(open_lease_folder({places.open()}).value(), {"a", "a", "", ""});
+  REQUIRE(first.take({whole_slot(0)})->empty());
+  for (const char* name : {"mutex", "place-0"})
+    REQUIRE(::unlink((places.open().path + "/train-lease-" + name).c_str()) == 0);
+  TaskLeases second(open_lease_folder({places.own(), places.open()}).value(), {"b", "b", "", ""});
+  CHECK(second.take({whole_slot(0)})->front().task == "a");
+}

@@ -385,6 +385,50 @@ TEST_CASE("somebody who keeps the mutex does not keep anybody for ever") {
   CHECK(ours.take({whole_slot(0)})->empty());
 }
 
+TEST_CASE("what is held stays so over attempts, whatever others do meanwhile") {
+  const HostUnderTest host;
+  TaskLeases ours(host.folder(), words_of("a"));
+  REQUIRE(ours.take({whole_slot(0)})->empty());
+  auto squatter = LeaseFile::open(host.folder(), "mutex").value();
+  REQUIRE(squatter.lock({0, 1}));
+  REQUIRE(std::filesystem::remove(host.path() + "/place-0"));
+  REQUIRE(::mkdir((host.path() + "/place-0").c_str(), 0777) == 0);
+  CHECK(ours.take({whole_slot(0)})->empty());
+  squatter.unlock({0, 1});
+  std::filesystem::remove(host.path() + "/place-0");
+  CHECK(TaskLeases(host.folder(), words_of("b")).take({whole_slot(0)})->front().task == "a");
+}
+
+// As where somebody has made ten thousands of files: what cannot be read may be held.
+TEST_CASE("where not all words can be read nothing is taken") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  for (std::size_t i = 0; i < most_lease_names; ++i)
+    REQUIRE(::mknodat(folder.folder.get(), ("x" + std::to_string(i)).c_str(), S_IFREG | 0600, 0) ==
+            0);
+  TaskLeases ours(host.folder(), words_of("a"));
+  const auto taken = ours.take({whole_slot(0)}).value();
+  REQUIRE(taken.size() == 1);
+  CHECK(taken.front().name ==
+        "whoever has made so many files in '" + host.path() + "' that they cannot be read");
+}
+
+TEST_CASE("a mutex that its owner keeps closed is somebody's in the way") {
+  const HostUnderTest host;
+  Descriptor file(::open((host.path() + "/mutex").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  REQUIRE(::fchmod(file.get(), 0666) == 0);
+  // Of this process, which is told by SIGIO that others want the file, and does nothing.
+  const auto before = std::signal(SIGIO, SIG_IGN);
+  if (::fcntl(file.get(), F_SETLEASE, F_WRLCK) != 0) SKIP_CASE("no leases on this file system");
+  TaskLeases ours(host.folder(), words_of("a"));
+  const auto taken = ours.take({whole_slot(0)}).value();
+  REQUIRE(taken.size() == 1);
+  CHECK(taken.front().name == "whoever keeps '" + host.path() + "/mutex' for itself");
+  REQUIRE(::fcntl(file.get(), F_SETLEASE, F_UNLCK) == 0);
+  std::signal(SIGIO, before);
+  CHECK(ours.take({whole_slot(0)})->empty());
+}
+
 TEST_CASE("the words of a holder that were removed are made anew") {
   const HostUnderTest host;
   TaskLeases ours(host.folder(), words_of("a"));

@@ -269,3 +269,17 @@ TEST_CASE("what a waiting task has passed is not in its way") {
   ::close(talk[0]);
   ::close(talk[1]);
 }
+
+// A lock file may be anybody's, and all may write to it: whoever links it under the name of a
+// ticket does not speak for its owner.
+TEST_CASE("what others may write is no ticket of its owner") {
+  const HostUnderTest host;
+  const LeaseFolder folder = host.folder();
+  REQUIRE(LeaseFile::open(folder, "place-0"));
+  const std::string name = own_stem() + "m-0";
+  REQUIRE(::link((host.path() + "/place-0").c_str(), (host.path() + "/" + name).c_str()) == 0);
+  auto forged = LeaseFile::open(folder, name).value();
+  REQUIRE(forged.lock({0, 1}));
+  REQUIRE(write_whole_at(forged.descriptor(), words_of_ticket(final_ticket_of("m", 800)), 0) == 0);
+  CHECK(tickets(folder).empty());
+}

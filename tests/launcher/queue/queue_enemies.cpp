@@ -119,7 +119,7 @@ bool QueueWorld::is_served_by_honest_hosts(const FakeTask& task) const {
 // own clock and half of the hosts do.
 void QueueWorld::check_sent(int task) {
   FakeTask& t = at(task);
-  const TicketOrder& order = t.waiter->ticket().order;
+  const TicketOrder& order = t.waiter->ticket(0).order;
   if (!t.waiter->order()) return;
   promise(
       order.arrived_ns >= 0 && order.arrived_ns <= order.time_ns && order.time_ns <= latest_arrival,

@@ -127,6 +127,7 @@ class QueueWorld {
   void perform(int task, const waiter_action::TellPlace&) { (void)task; }
   void perform(int task, const waiter_action::TellLost& action);
   void perform(int task, const waiter_action::TellClocks& action);
+  void perform(int, const waiter_action::TellPassed&) {}  // none says what it wants here
   void perform(int task, const waiter_action::GiveUp& action);
   void send_ticket(const std::shared_ptr<Link>& link);
   void ticket_came(const std::shared_ptr<Link>& link, const Ticket& ticket);

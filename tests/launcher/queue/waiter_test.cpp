@@ -466,6 +466,40 @@ TEST_CASE("who leaves alone what lies free for him is passed on that host") {
   CHECK(waiter.ticket(1).passed.empty());
 }
 
+// As small tasks behind a large one, for which a slot is kept free.
+TEST_CASE("who waits behind another one is not passed for what lies free") {
+  Waiter waiter(Ticket(), "m", 1);
+  waiter.start(0s, 0);
+  Ticket large = ticket_of("l", 1);
+  large.wants = "8";
+  large.uid = 1;
+  Ticket small = ticket_of("s", 2);
+  small.wants = "1";
+  small.uid = 2;
+  for (auto now = 1s; now < 1'000s; now += 20s) {
+    waiter.reported(0, 100, {large, small}, now, 1);
+    waiter.tick(now);
+  }
+  CHECK(waiter.ticket(0).passed.empty());
+}
+
+TEST_CASE("very many who leave alone what lies free are no work, and not all are passed") {
+  Waiter waiter(Ticket(), "m", 1);
+  waiter.start(0s, 0);
+  std::vector<Ticket> others;
+  for (int i = 0; i < 40; ++i) {
+    others.push_back(ticket_of("x" + std::to_string(i), 1 + i));
+    others.back().wants = "1";
+    others.back().uid = 1;
+  }
+  for (auto now = 1s; now < 1'000s; now += 20s) {
+    waiter.reported(0, 100, others, now, 1);
+    waiter.tick(now);
+    CHECK(*waiter.next_deadline() > now);
+  }
+  CHECK(waiter.ticket(0).passed.size() == most_passed);
+}
+
 TEST_CASE("nobody passes who is of the same user, or wants more than one host has") {
   Waiter waiter(Ticket(), "m", 1);
   waiter.start(0s, 0);
