@@ -127,34 +127,38 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& wa
 }
 
 // What somebody else holds of what we have taken, in another folder or by his words.
-const LeaseWant* TaskLeases::taken_twice(const Others& others) const {
+std::vector<LeaseKey> TaskLeases::taken_twice(const Others& others) const {
+  std::vector<LeaseKey> twice;
   for (const Held& each : held_) {
     if (!each.is_fresh) continue;
     std::vector<LeaseRange> taken = held_there(others, each.want);
     const auto claimed = others.claimed_here.find(lease_file_name(each.want.key));
     if (claimed != others.claimed_here.end()) add(taken, claimed->second);
-    if (!is_nobodys(each.ranges, merged(std::move(taken)))) return &each.want;
+    if (!is_nobodys(each.ranges, merged(std::move(taken)))) twice.push_back(each.want.key);
   }
-  return nullptr;
+  return twice;
 }
 
 // Somebody may have taken the same meanwhile: in another folder with a mutex of its own, or here,
 // where the files were removed whose locks keep us apart. All lock first, say so, and look then, so
-// that at least one of them sees the other.
+// that at least one of them sees the other. Whoever has let go since is not in the way.
 Result<std::vector<LeaseHolder>> TaskLeases::who_took_it_as_well() const {
   constexpr int tries = 10;
-  for (int left = tries;; --left) {
+  std::optional<LeaseKey> gone;
+  for (int left = tries; left > 0; --left) {
     const auto others = look_at_others();
     if (!others) return tl::make_unexpected(others.error());
-    const LeaseWant* const want = taken_twice(*others);
-    if (want == nullptr) return std::vector<LeaseHolder>();
-    auto in_the_way = holders_of(want->key, holders_on(folder_, user_name_in_passwd));
-    const auto own =
-        std::erase_if(in_the_way, [this](const LeaseHolder& holder) { return are_own({holder}); });
-    if (!in_the_way.empty()) return in_the_way;
-    if (own > 1) return std::vector<LeaseHolder>();  // with us another agent of the task
-    if (left == 1) return somebody_with(want->key);
+    gone.reset();
+    for (const LeaseKey& key : taken_twice(*others)) {
+      auto in_the_way = holders_of(key, holders_on(folder_, user_name_in_passwd));
+      const auto own = std::erase_if(
+          in_the_way, [this](const LeaseHolder& holder) { return are_own({holder}); });
+      if (!in_the_way.empty()) return in_the_way;
+      if (own < 2) gone = key;  // else it is another agent of the task
+    }
+    if (!gone) return std::vector<LeaseHolder>();
   }
+  return somebody_with(*gone);
 }
 
 std::vector<LeaseRange> TaskLeases::held_there(const Others& others, const LeaseWant& want) {
@@ -246,7 +250,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_here(const std::vector<LeaseWa
   }
   std::vector<Held> held;
   lent_.clear();
-  const auto in_the_way = take_each(wants, held);
+  auto in_the_way = take_each(wants, held);
   const bool is_taken = in_the_way && in_the_way->empty();
   if (is_taken) release();  // what is not wanted any more
   for (Held& each : held) held_.push_back(std::move(each));

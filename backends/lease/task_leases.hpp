@@ -75,7 +75,7 @@ class TaskLeases {
   Result<std::vector<LeaseHolder>> take_here(const std::vector<LeaseWant>& wants,
                                              const std::optional<TicketOrder>& order);
   std::optional<Error> squat_among(const std::vector<LeaseWant>& wants) const;
-  const LeaseWant* taken_twice(const Others& others) const;
+  std::vector<LeaseKey> taken_twice(const Others& others) const;
   Result<std::vector<LeaseHolder>> who_took_it_as_well() const;
   static std::vector<LeaseRange> held_there(const Others& others, const LeaseWant& want);
   bool are_own(const std::vector<LeaseHolder>& holders) const;
