@@ -150,7 +150,10 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
       talk(terminal_text("task {}: not yet: {}", launch.task.id, ended.last_words));
     }
     if (!line) outcome = place_anew(launch, reach, signals);
-    if (!line && !(outcome && launch.wait && is_busy(*outcome))) continue;
+    // What looks free is not to be had either: who waits need not try it over and over.
+    const bool stands_in_line =
+        launch.wait && (outcome ? is_busy(*outcome) : places >= most_places);
+    if (!line && !stands_in_line) continue;
     if (!line) line.emplace(launch, reach);
     outcome = line->await_turn(signals);
     if (outcome) line.reset();

@@ -93,8 +93,10 @@ std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
   signals.hold_back();
   if (stop_signal_) return not_run(before, *stop_signal_);
   if (gave_up_) return not_run(before, *gave_up_);
-  talk(terminal_text("task {}: it is its turn, on {}", launch_.task.id,
-                     summarize_hosts(host_names(planned_->trial))));
+  std::string where = summarize_hosts(host_names(planned_->trial));
+  if (where != told_turn_)
+    talk(terminal_text("task {}: it is its turn, on {}", launch_.task.id, where));
+  told_turn_ = std::move(where);
   if (auto recorded = record(TaskState::starting, *planned_); !recorded)
     return not_run(before, recorded.error());
   launch_.plan = std::move(*planned_);

@@ -47,6 +47,7 @@ class WaitingTask {
   bool has_begun_ = false;
   bool is_steady_ = false;
   bool stands_aside_ = false;
+  std::string told_turn_;   ///< where it was, last
   bool is_taking_ = false;  ///< what was planned; the hosts still hear that this launcher lives
   std::optional<Plan> planned_;
   std::optional<Error> gave_up_;

@@ -359,6 +359,8 @@ begin_case() {
     status='' launcher='' launch_job=''
     : >"$work/out"
     : >"$work/err"
+    # What is followed in the background is not to be there from the case before.
+    rm -f "$work"/{ann,ben,bob,first,followed,gang,root,second,small}
 }
 show_case() { show_launcher; }
 end_case() {

@@ -252,13 +252,8 @@ killed_launcher() {
     on head "$train" task wait "$id" >/dev/null 2>&1 || note_failure "the holder fails"
 }
 
-# Whoever keeps the mutex delays those who wait, and ends none.
-kept_mutex() {
-    make_user
-    hold -H 'node01:2' -n 2
-    as_bob launch --wait --set working_directory=/tmp -H node01:2 -n 2 -- hostname >"$work/bob" 2>&1 &
-    local bob=$!
-    eventually 10 says bob '1st in line' || note_failure "bob is told: $(cat "$work/bob")"
+keep_mutex() {
+    rm -f "$shared/kept"
     on node01 'nohup python3 -c "import fcntl, time
 file = open(\"/run/lock/train-lease-mutex\", \"r+\")
 while True:
@@ -270,12 +265,33 @@ while True:
 open(\"/srv/shared/kept\", \"w\").close()
 time.sleep(1000)" </dev/null >/dev/null 2>&1 & echo $! >/srv/shared/keeper'
     eventually 10 test -e "$shared/kept" || note_failure "the mutex is not kept"
+}
+
+# Whoever keeps the mutex delays those who wait, and ends none: at its turn, or when it comes.
+kept_mutex() {
+    local bob
+    make_user
+    hold -H 'node01:2' -n 2
+    as_bob launch --wait --set working_directory=/tmp -H node01:2 -n 2 -- hostname >"$work/bob" 2>&1 &
+    bob=$!
+    eventually 10 says bob '1st in line' || note_failure "bob is told: $(cat "$work/bob")"
+    keep_mutex
     touch "$shared/go"
-    eventually 30 says bob "a process that keeps the lock of '/run/lock/train-lease-mutex'" || note_failure "bob is told: $(cat "$work/bob")"
+    is_delayed "$bob"
+    keep_mutex
+    rm -f "$work/bob"
+    as_bob launch --wait --set working_directory=/tmp -H node01:2 -n 2 -- hostname >"$work/bob" 2>&1 &
+    is_delayed $!
+}
+
+is_delayed() {
+    eventually 30 says bob "not yet: host 'node01': slot 0 held by a process that keeps the lock of '/run/lock/train-lease-mutex'" ||
+        note_failure "bob is told: $(cat "$work/bob")"
     on node01 'kill -KILL $(cat /srv/shared/keeper)'
-    wait "$bob" || note_failure "bob ends with $?: $(cat "$work/bob")"
+    wait "$1" || note_failure "bob ends with $?: $(cat "$work/bob")"
     expect_equal "ranks of bob" 2 "$(grep -c '\] node01$' "$work/bob")"
-    rm -f "$shared/kept"
+    expect_equal "how often it is said" 1 "$(grep -c 'not yet' "$work/bob")"
+    expect_equal "how often its turn is said" 1 "$(grep -c 'it is its turn' "$work/bob")"
     expect_tickets_gone
 }
 
