@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 
-#include "config_schema/text/duration.hpp"
 #include "config_schema/text/quantity.hpp"
 #include "config_schema/text/terminal_text.hpp"
 
@@ -123,22 +122,13 @@ std::string unknown_process(const LeaseHolder& holder) {
 
 }  // namespace
 
-std::string words_of(const LeaseHolder& holder) {
-  const std::string since = ", for " + duration_text(std::chrono::milliseconds(holder.held_ms));
-  if (holder.pid > 0) return name_of_process(holder) + since;
-  return holder.task.empty() ? unknown_process(holder)
-                             : name_of(holder) + since + launched_by(holder);
-}
-
 std::string short_words_of(const LeaseHolder& holder) {
   if (holder.pid > 0) return name_of_process(holder);
   return holder.task.empty() ? unknown_process(holder) : name_of(holder) + launched_by(holder);
 }
 
 std::string waiting_words_of(const LeaseHolder& holder) {
-  return fmt::format("{} has waited for slots there for {}, and comes first",
-                     short_words_of(holder),
-                     duration_text(std::chrono::milliseconds(holder.held_ms)));
+  return short_words_of(holder) + " waits for slots there, and comes first";
 }
 
 }  // namespace train

@@ -11,15 +11,12 @@ namespace train {
 /// What is held, for people: "GPUs 0-3, 8 CPUs and 16 GiB of memory"; at most some of many.
 std::string words_of(const std::vector<LeaseHolder::Held>& leases);
 
-/// Who holds it: "task abcd2345 ('digits') of alice, for 12 min (launched by alice@head)"; an
-/// unknown holder is a process without a task.
-std::string words_of(const LeaseHolder& holder);
-
-/// The same on all its hosts: "task abcd2345 ('digits') of alice (launched by alice@head)".
+/// Who holds it: "task abcd2345 ('digits') of alice (launched by alice@head)"; an unknown holder is
+/// a process without a task.
 std::string short_words_of(const LeaseHolder& holder);
 
-/// Who waits, and comes first: "task abcd2345 ('digits') of alice (launched by alice@head) has
-/// waited for slots there for 12 min, and comes first".
+/// Who waits, and comes first: "task abcd2345 ('digits') of alice (launched by alice@head) waits for
+/// slots there, and comes first".
 std::string waiting_words_of(const LeaseHolder& holder);
 
 }  // namespace train

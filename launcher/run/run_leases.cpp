@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t most_told = 4;
 
+// Without for how long: who waits is told of it once, as long as the words are the same.
 Error held_by_others(const std::vector<LeaseHolder>& in_the_way) {
   std::vector<Diagnostic> problems;
   for (const LeaseHolder& holder : in_the_way) {
@@ -22,7 +23,7 @@ Error held_by_others(const std::vector<LeaseHolder>& in_the_way) {
       continue;
     }
     const std::string what = words_of(holder.leases);
-    problems.push_back({{}, {}, fmt::format("{} held by {}", what, words_of(holder)), {}});
+    problems.push_back({{}, {}, fmt::format("{} held by {}", what, short_words_of(holder)), {}});
   }
   const bool are_foreign = std::all_of(in_the_way.begin(), in_the_way.end(),
                                        [](const auto& holder) { return holder.pid > 0; });
