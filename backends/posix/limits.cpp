@@ -41,10 +41,11 @@ Result<void> check_stack_limit() {
 
 // Not PR_SET_DUMPABLE: that would give /proc/PID to root, where `task kill` of the same user looks
 // for the launcher. A limit of one byte is too little for a file, and ends the core of a pipe as
-// well, which 0 does not (do_coredump of Linux).
+// well, which 0 does not (do_coredump of Linux); but only root can go beyond a hard limit of 0.
 void leave_no_core() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_CORE, &limit) != 0 || limit.rlim_cur <= 1) return;
+  if (::getrlimit(RLIMIT_CORE, &limit) != 0) return;
+  if (limit.rlim_cur == 1 || limit.rlim_max == 0) return;
   core_limit_before() = limit;
   const rlimit least{1, limit.rlim_max};
   (void)::setrlimit(RLIMIT_CORE, &least);

@@ -65,11 +65,16 @@ limit_of_cores() { sed -n 's/^Max core file size *\([^ ]*\) .*/\1/p' "/proc/$1/l
 # The environment and keys of the launcher are no core's. The ranks have the limit of the shell.
 leaves_no_core() {
     (ulimit -S -c 8) 2>/dev/null || { skip "cores are not allowed here"; return; }
-    id=$( (ulimit -S -c 8; exec_with_environment "$train" launch -d -n 1 -- /bin/sh -c 'exec sleep 4711') 2>"$work/err")
-    status=$?
-    expect_status 0
-    expect_equal "limit of the launcher" 1 "$(limit_of_cores "$(launcher_of)")"
-    expect_equal "limit of the rank" 8192 "$(limit_of_cores "$(rank_pid '^sleep 4711')")"
+    # A limit of 0, as shells have it, is none for a pipe that takes cores.
+    local kib
+    for kib in 0 8; do
+        [ "$kib" = 0 ] || with_environment "$train" task kill "$id" 2>"$work/err"
+        id=$( (ulimit -S -c $kib; exec_with_environment "$train" launch -d -n 1 -- /bin/sh -c 'exec sleep 4711') 2>"$work/err")
+        status=$?
+        expect_status 0
+        expect_equal "limit of the launcher" 1 "$(limit_of_cores "$(launcher_of)")"
+        expect_equal "limit of the rank" $((kib * 1024)) "$(limit_of_cores "$(rank_pid '^sleep 4711')")"
+    done
     # Another launcher that goes on with it.
     end_process "$(launcher_of)"
     (ulimit -S -c 8; exec_with_environment timeout -k 5 600 "$train" task attach "$id") >"$work/out" 2>"$work/err" &
