@@ -36,7 +36,8 @@ using Clock = std::chrono::steady_clock;
 // served later, and looks less often, so that a long line is no load for its host.
 constexpr std::chrono::milliseconds look_pause = 100ms;
 constexpr std::ptrdiff_t longest_look_pause = 20;  // of these
-// Whatever others leave there, looking at it takes a twentieth of a processor at most.
+// Whatever others leave there, looks that take up to half a second take a twentieth of a processor
+// at most. Longer ones take more, so that what is freed is seen soon enough.
 constexpr int looks_cost = 20;
 constexpr std::chrono::milliseconds longest_pause = 10s;
 constexpr auto young_pause = 600s;
