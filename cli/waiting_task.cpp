@@ -32,8 +32,7 @@ std::string ordinal(int number) {
   return fmt::format("{}{}", number, is_teen || last > 3 ? "th" : endings[last]);
 }
 
-std::string slots_of(const PlacedLaunch& launch) {
-  const std::string& slots = launch.task.slots;
+std::string counted_slots(const std::string& slots) {
   return slots + (slots == "1" ? " slot" : " slots");
 }
 
@@ -51,6 +50,7 @@ Ticket ticket_of(const PlacedLaunch& launch) {
   ticket.name = launch.task.name;
   ticket.launcher = launcher_words();
   ticket.wants = launch.task.slots;
+  ticket.hosts = static_cast<int>(launch.request.inventory.hosts.size());
   return ticket;
 }
 
@@ -188,8 +188,8 @@ TerminalText WaitingTask::place_words() const {
   const PlaceInLine place = driver_.place();
   std::vector<std::string> names;
   for (const Host& host : launch_.request.inventory.hosts) names.push_back(host.name);
-  return terminal_text("{} on {}, {} in line{}", slots_of(launch_), summarize_hosts(names, 3),
-                       ordinal(place.number),
+  return terminal_text("{} on {}, {} in line{}", counted_slots(launch_.task.slots),
+                       summarize_hosts(names, 3), ordinal(place.number),
                        place.before ? ", behind " + words_of(*place.before) : "");
 }
 
@@ -220,11 +220,13 @@ void WaitingTask::tell_clocks(const waiter_action::TellClocks& clocks) {
 }
 
 void WaitingTask::tell_passed(const waiter_action::TellPassed& passed) {
-  talk(terminal_text(
-      "task {}: on host '{}' it goes before {}, which has not taken the {} slots that lie free "
-      "there",
-      launch_.task.id, launch_.request.inventory.hosts[static_cast<std::size_t>(passed.host)].name,
-      words_of(passed.other), passed.other.wants));
+  const auto& host = launch_.request.inventory.hosts[static_cast<std::size_t>(passed.host)];
+  const std::string slots = counted_slots(passed.other.wants);
+  talk(terminal_text("task {}: on host '{}' it goes before {}, {}", launch_.task.id, host.name,
+                     words_of(passed.other),
+                     passed.other.hosts == 1
+                         ? "which has not taken the " + slots + " that lay free there"
+                         : "for which " + slots + " stay free there"));
 }
 
 void WaitingTask::give_up(const Error& why) {

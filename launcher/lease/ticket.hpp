@@ -3,12 +3,23 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace train {
+
+/// Whether it is an id as `make_task_id` makes them. Whoever says to be a task and has none is
+/// none.
+inline bool looks_like_task_id(std::string_view text) {
+  constexpr std::size_t length = 8;
+  return text.size() == length && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7');
+         });
+}
 
 /// Where a task that waits stands in the line. It is the same on all hosts that the task may use,
 /// so that two tasks never see two orders. The lowest is served first.
@@ -42,23 +53,25 @@ struct Ticket {
   int priority = usual_priority;
   std::string name = {};      ///< of the task
   std::string launcher = {};  ///< where it was launched
-  std::string wants = {};     ///< how many slots, as a quantity
+  std::string wants = {};     ///< how many slots of all its hosts, as a quantity
+  int hosts = 0;              ///< on how many it waits for them; 0: it does not say
   std::int64_t uid = -1;      ///< on the host
   std::string user = {};      ///< its name there; empty: it has none
   bool is_own_user = false;   ///< the user of who has asked
   std::int64_t waited_ms = 0;
-  /// Since when its file is there: Unix time, by the host's kernel, whatever the file says; 0: the
-  /// file system does not keep it.
+  /// When its file was made: Unix time, by the host's kernel, whatever the file says; 0: the file
+  /// system does not keep it. An old file that comes under the name of a ticket stays old.
   std::int64_t here_since_ns = 0;
-  /// Tasks of others that it has passed on the host, since what they want lay free there for long.
+  /// Tasks of others that it has passed on the host: what they want lay free there for long, or
+  /// stays free for them.
   std::vector<std::string> passed = {};
 
   bool operator==(const Ticket&) const = default;
 };
 
 /// Whether a task has to wait for this ticket. Without an order of its own it stands behind all.
-/// An order is its owner's word. Of other users only those count who were on the host before the
-/// task as well (`here_since_ns`, of its own ticket there; 0: not known), but for the spread of
+/// An order is its owner's word. Of other users only those count whose file was made before the
+/// task's as well (`here_since_ns`, of its own ticket there; 0: not known), but for the spread of
 /// arrivals and what the task has stepped back. That only takes pairs out of the order that all
 /// have in common, so that nobody waits in a circle.
 inline bool is_in_the_way(const Ticket& ticket, const std::string& task,

@@ -14,14 +14,6 @@ namespace train {
 
 namespace {
 
-// As `make_task_id` makes them.
-bool is_task_id(const std::string& text) {
-  constexpr std::size_t length = 8;
-  return text.size() == length && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7');
-         });
-}
-
 bool is_of_a_slot(const LeaseHolder::Held& held) {
   using Kind = LeaseKey::Kind;
   return is_gpu(held.key) || held.key.kind == Kind::device || held.key.kind == Kind::place;
@@ -83,7 +75,7 @@ void add_holders(Tasks& tasks, const LiveHost& host) {
   const auto& holders = host.report->holders;
   for (std::size_t i = 0; i < holders.size(); ++i) {
     const LeaseHolder& holder = holders[i];
-    if (!is_task_id(holder.task)) continue;
+    if (!looks_like_task_id(holder.task)) continue;
     HeldTask& task = tasks.of(holder.task, holder);
     task.is_waiting = false;
     task.held_ms = std::max(task.held_ms, holder.held_ms);
@@ -96,7 +88,7 @@ void add_holders(Tasks& tasks, const LiveHost& host) {
 
 void add_tickets(Tasks& tasks, const LiveHost& host) {
   for (const Ticket& ticket : host.report->tickets) {
-    if (!is_task_id(ticket.order.task)) continue;
+    if (!looks_like_task_id(ticket.order.task)) continue;
     HeldTask& task = tasks.of(ticket.order.task, ticket);
     if (!task.is_waiting) continue;  // it takes what it has waited for
     task.held_ms = std::max(task.held_ms, ticket.waited_ms);
@@ -141,7 +133,7 @@ std::vector<std::string> unknown_holdings(const LiveHost& host) {
   std::vector<std::string> said;
   if (!host.is_known() || !host.same_as.empty()) return said;
   for (const LeaseHolder& holder : host.report->holders)
-    if (!is_task_id(holder.task)) said.push_back(holding_of(holder));
+    if (!looks_like_task_id(holder.task)) said.push_back(holding_of(holder));
   return said;
 }
 

@@ -12,6 +12,12 @@
 
 namespace train {
 
+namespace {
+
+double wanted_slots(const Ticket& ticket) { return std::strtod(ticket.wants.c_str(), nullptr); }
+
+}  // namespace
+
 std::optional<TicketOrder> order_behind_more_urgent(const Ticket& own,
                                                     const std::vector<Ticket>& others,
                                                     std::int64_t latest_ns) {
@@ -174,20 +180,24 @@ bool Waiter::is_before_us(const OfHost& host, const Ticket& other) const {
           std::find(host.passed.begin(), host.passed.end(), other.order.task) == host.passed.end());
 }
 
+// So many slots of a host are to lie free where it is passed. Who waits on this host alone would
+// have taken as many as it wants. Who waits on several may lack another one, and loses nothing
+// where as many as it wants stay free here, after what we may take.
+double Waiter::slots_to_pass(const Ticket& other) const {
+  return wanted_slots(other) + (other.hosts == 1 ? 0 : wanted_slots(own_));
+}
+
 // Of those before us only the first ones count, of one user: who is behind another one cannot take
-// what lies free. Who wants more than one host has is waited for, whatever is free here.
+// what lies free.
 void Waiter::note_idle(OfHost& host, Instant now) const {
   std::map<std::string, Instant> lying;
   std::optional<std::int64_t> user;
-  std::erase_if(host.passed, [&](const std::string& task) {
-    return std::none_of(host.others.begin(), host.others.end(),
-                        [&](const Ticket& other) { return other.order.task == task; });
-  });
   for (const Ticket& other : host.others) {
     if (!is_before_us(host, other)) continue;
-    const double wants = std::strtod(other.wants.c_str(), nullptr);
     const bool is_first = !user || *user == other.uid;
-    if (other.is_own_user || !is_first || !(wants > 0) || wants > host.idle_slots) break;
+    if (other.is_own_user || !is_first || !(wanted_slots(other) > 0) ||
+        slots_to_pass(other) > host.idle_slots)
+      break;
     user = other.uid;
     const auto known = host.lying_since.find(other.order.task);
     lying.emplace(other.order.task, known == host.lying_since.end() ? now : known->second);
@@ -195,9 +205,21 @@ void Waiter::note_idle(OfHost& host, Instant now) const {
   host.lying_since = std::move(lying);
 }
 
+// Those who have gone need not be passed, and what somebody waits for on several hosts stays free.
+bool Waiter::forget_passed(OfHost& host) const {
+  const auto counts_again = [&](const std::string& task) {
+    const auto other = std::find_if(host.others.begin(), host.others.end(),
+                                    [&](const Ticket& each) { return each.order.task == task; });
+    return other == host.others.end() ||
+           (other->hosts != 1 && slots_to_pass(*other) > host.idle_slots);
+  };
+  return std::erase_if(host.passed, counts_again) > 0;
+}
+
 void Waiter::pass(Instant now) {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     OfHost& h = at(host);
+    const bool has_forgotten = !is_taking_ && forget_passed(h);
     note_idle(h, now);
     bool has_passed = false;
     for (const Ticket& other : h.others) {
@@ -209,10 +231,10 @@ void Waiter::pass(Instant now) {
       actions_.emplace_back(waiter_action::TellPassed{host, other});
       has_passed = true;
     }
-    if (!has_passed) continue;
-    note_idle(h, now);  // who comes next
-    has_news_ = true;
-    if (h.state != State::away) actions_.emplace_back(waiter_action::Send{host});
+    if (has_passed) note_idle(h, now);  // who comes next
+    has_news_ = has_news_ || has_passed;
+    if ((has_forgotten || has_passed) && h.state != State::away)
+      actions_.emplace_back(waiter_action::Send{host});
   }
 }
 

@@ -46,7 +46,8 @@ struct TellClocks {
   nanoseconds lead{0};
   bool is_passed_over = false;  ///< the order is earlier than what the first of them tells
 };
-/// On this host the task goes before another one from now on, which does not take what lies free.
+/// On this host the task goes before another one from now on: it does not take what lies free, or
+/// waits on several hosts and as much as it wants stays free for it here.
 struct TellPassed {
   int host = 0;
   Ticket other;
@@ -106,7 +107,8 @@ struct PlaceInLine {
 /// each of these. Orders only rise, and for each task only `most_steps_behind` times.
 ///
 /// A ticket of another user is no claim on slots that it leaves alone: where as many as it wants
-/// lay free on one host for `pass_limit`, it is passed there.
+/// lay free on its only host for `pass_limit`, it is passed there. One that waits on several hosts
+/// may lack another of them, and is passed only where what it wants stays free nevertheless.
 ///
 /// Who has no host in common is not waited for, nor who cannot be served by the hosts that can be
 /// reached: that one stands aside until they are more.
@@ -193,7 +195,9 @@ class Waiter {
   void compare_clocks();
   void step_behind(Instant now);
   bool is_before_us(const OfHost& host, const Ticket& other) const;
+  double slots_to_pass(const Ticket& other) const;
   void note_idle(OfHost& host, Instant now) const;
+  bool forget_passed(OfHost& host) const;
   void pass(Instant now);
   void consider(Instant now);
   void end(Error why);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/wire/ticket_fields.hpp"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/lease_fields.hpp"
@@ -11,6 +11,34 @@
 namespace train {
 
 using nlohmann::json;
+
+namespace {
+
+// Anything longer could make the own ticket of whoever passes it too long to be read.
+void check_task_id(const std::string& task) {
+  if (!looks_like_task_id(task)) throw Malformed{"a task without a task's id"};
+}
+
+json passed_of(const Ticket& ticket) {
+  json tasks = json::array();
+  for (const std::string& task : ticket.passed)
+    if (tasks.size() < most_passed) tasks.push_back(holder_text(task));
+  return tasks;
+}
+
+// Files of older programs do not have these.
+void read_newer_fields(const json& value, Ticket& ticket) {
+  if (value.contains("here_since_ns"))
+    ticket.here_since_ns = number_field(value, "here_since_ns", 0, latest_arrival);
+  ticket.hosts = optional_int_field(value, "hosts", 0, INT32_MAX).value_or(0);
+  if (!value.contains("passed")) return;
+  for (const json& each : array_field(value, "passed", most_passed)) {
+    ticket.passed.push_back(to_bytes(each));
+    check_task_id(ticket.passed.back());
+  }
+}
+
+}  // namespace
 
 json json_of(const TicketOrder& order) {
   return {{"time_ns", order.time_ns},
@@ -24,43 +52,27 @@ TicketOrder ticket_order_of(const json& value) {
           text_field(value, "task", longest_holder_text)};
 }
 
-namespace {
-
-json passed_of(const Ticket& ticket) {
-  json tasks = json::array();
-  for (const std::string& task : ticket.passed)
-    if (tasks.size() < most_passed) tasks.push_back(holder_text(task));
-  return tasks;
-}
-
-// Files of older programs do not have these.
-void read_newer_fields(const json& value, Ticket& ticket) {
-  if (value.contains("here_since_ns"))
-    ticket.here_since_ns = number_field(value, "here_since_ns", 0, latest_arrival);
-  if (!value.contains("passed")) return;
-  for (const json& each : array_field(value, "passed", most_passed)) {
-    std::string task = each.is_string() ? each.get<std::string>() : std::string();
-    if (task.empty() || task.size() > longest_holder_text)
-      throw Malformed{"a task that was passed"};
-    ticket.passed.push_back(std::move(task));
-  }
-}
-
-}  // namespace
-
 json json_of(const Ticket& ticket) {
-  return {{"order", json_of(ticket.order)},     {"final", ticket.is_final},
-          {"aside", ticket.stands_aside},       {"priority", ticket.priority},
-          {"name", holder_text(ticket.name)},   {"launcher", holder_text(ticket.launcher)},
-          {"wants", holder_text(ticket.wants)}, {"uid", ticket.uid},
-          {"user", holder_text(ticket.user)},   {"own_user", ticket.is_own_user},
-          {"waited_ms", ticket.waited_ms},      {"here_since_ns", ticket.here_since_ns},
+  return {{"order", json_of(ticket.order)},
+          {"final", ticket.is_final},
+          {"aside", ticket.stands_aside},
+          {"priority", ticket.priority},
+          {"name", holder_text(ticket.name)},
+          {"launcher", holder_text(ticket.launcher)},
+          {"wants", holder_text(ticket.wants)},
+          {"hosts", ticket.hosts},
+          {"uid", ticket.uid},
+          {"user", holder_text(ticket.user)},
+          {"own_user", ticket.is_own_user},
+          {"waited_ms", ticket.waited_ms},
+          {"here_since_ns", ticket.here_since_ns},
           {"passed", passed_of(ticket)}};
 }
 
 Ticket ticket_of(const json& value) {
   Ticket ticket;
   ticket.order = ticket_order_of(field(value, "order"));
+  check_task_id(ticket.order.task);
   ticket.is_final = bool_field(value, "final");
   ticket.stands_aside = bool_field(value, "aside");
   ticket.priority = int_field(value, "priority", most_urgent, least_urgent);

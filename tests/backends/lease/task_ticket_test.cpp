@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/lease/living_files.hpp"
 #include "backends/posix/files.hpp"
 #include "launcher/wire/ticket_fields.hpp"
 #include "tests/backends/lease/lease_fixture.hpp"
@@ -59,13 +60,13 @@ bool has_file(const HostUnderTest& host, const std::string& begin) {
 TEST_CASE("a ticket stands with its arrival until its order is final") {
   const HostUnderTest host;
   const LeaseFolder folder = host.folder();
-  Ticket words = ticket_of("m");
+  Ticket words = ticket_of("mmmm2345");
   words.waited_ms = 60'000;
   auto ticket = TaskTicket::make(folder, "m-0", words);
   REQUIRE(ticket);
   auto all = tickets(folder);
   REQUIRE(all.size() == 1);
-  CHECK(all.front().order == TicketOrder{ticket->arrived_ns(), ticket->arrived_ns(), "m"});
+  CHECK(all.front().order == TicketOrder{ticket->arrived_ns(), ticket->arrived_ns(), "mmmm2345"});
   CHECK_FALSE(all.front().is_final);
   CHECK(all.front().name == "digits");
   CHECK(all.front().launcher == "alice@head");
@@ -75,24 +76,24 @@ TEST_CASE("a ticket stands with its arrival until its order is final") {
   CHECK(all.front().is_own_user);
   CHECK(all.front().waited_ms >= 60'000);
   CHECK(all.front().waited_ms < 120'000);
-  REQUIRE(ticket->write(final_ticket_of("m", 700)));
+  REQUIRE(ticket->write(final_ticket_of("mmmm2345", 700)));
   all = tickets(folder);
   REQUIRE(all.size() == 1);
-  CHECK(all.front().order == TicketOrder{700, 700, "m"});
+  CHECK(all.front().order == TicketOrder{700, 700, "mmmm2345"});
   CHECK(all.front().is_final);
 }
 
 TEST_CASE("those who come later stand behind, and a ticket goes with its holder") {
   const HostUnderTest host;
   const LeaseFolder folder = host.folder();
-  auto later = TaskTicket::make(folder, "a-0", final_ticket_of("a", 900));
+  auto later = TaskTicket::make(folder, "a-0", final_ticket_of("aaaa2345", 900));
   REQUIRE(later);
   {
-    auto sooner = TaskTicket::make(folder, "z-0", final_ticket_of("z", 800));
+    auto sooner = TaskTicket::make(folder, "z-0", final_ticket_of("zzzz2345", 800));
     REQUIRE(sooner);
     const auto all = tickets(folder);
     REQUIRE(all.size() == 2);
-    CHECK(all.front().order.task == "z");
+    CHECK(all.front().order.task == "zzzz2345");
   }
   CHECK(tickets(folder).size() == 1);
   CHECK(later->is_there());
@@ -106,10 +107,10 @@ TEST_CASE("what a killed task has left is no ticket, and is removed") {
   const LeaseFolder folder = host.folder();
   const std::string name = "ticket-" + std::to_string(::getuid()) + "-dead-0";
   std::ofstream(host.path() + "/" + name)
-      << R"({"order": {"time_ns": 1, "arrived_ns": 1, "task": "dead"}})";
+      << R"({"order": {"time_ns": 1, "arrived_ns": 1, "task": "dead2345"}})";
   CHECK(tickets(folder).empty());
   CHECK(has_file(host, name));
-  const auto ticket = TaskTicket::make(folder, "m-0", ticket_of("m"));
+  const auto ticket = TaskTicket::make(folder, "m-0", ticket_of("mmmm2345"));
   REQUIRE(ticket);
   CHECK_FALSE(has_file(host, name));
 }
@@ -127,12 +128,12 @@ TEST_CASE("a ticket whose words nobody understands is none") {
 TEST_CASE("who has no ticket comes behind those who wait, and is told who they are") {
   const HostUnderTest host;
   const LeaseFolder folder = host.folder();
-  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("m", 800));
+  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("mmmm2345", 800));
   REQUIRE(ticket);
   TaskLeases newcomer = leases_of(host, "n");
   const auto in_the_way = newcomer.take({whole_slot(0)}).value();
   REQUIRE(in_the_way.size() == 1);
-  CHECK(in_the_way.front().task == "m");
+  CHECK(in_the_way.front().task == "mmmm2345");
   CHECK(in_the_way.front().name == "digits");
   CHECK(in_the_way.front().is_waiting);
   CHECK(in_the_way.front().leases.empty());
@@ -143,27 +144,28 @@ TEST_CASE("a ticket in another folder of the host counts as well") {
   const HostUnderTest host;
   const HostUnderTest later;
   const LeaseFolder folder = host.folder();
-  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("m", 800));
+  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("mmmm2345", 800));
   REQUIRE(ticket);
   CHECK(tickets(later.folder_beside(host)).size() == 1);
   TaskLeases newcomer(later.folder_beside(host), {"n-0", "n", "digits", "alice@head"});
-  CHECK(newcomer.take({whole_slot(0)})->front().task == "m");
+  CHECK(newcomer.take({whole_slot(0)})->front().task == "mmmm2345");
 }
 
 TEST_CASE("slots are taken in the order of tickets") {
   const HostUnderTest host;
   const LeaseFolder folder = host.folder();
-  auto first = TaskTicket::make(folder, "m-0", final_ticket_of("m", 800));
-  const auto second = TaskTicket::make(folder, "a-0", final_ticket_of("a", 900));
+  auto first = TaskTicket::make(folder, "m-0", final_ticket_of("mmmm2345", 800));
+  const auto second = TaskTicket::make(folder, "a-0", final_ticket_of("aaaa2345", 900));
   REQUIRE(first);
   REQUIRE(second);
-  TaskLeases of_first = leases_of(host, "m");
-  TaskLeases of_second = leases_of(host, "a");
-  CHECK(of_second.take({whole_slot(1)}, TicketOrder{900, 900, "a"})->front().task == "m");
-  CHECK(of_first.take({whole_slot(0)}, TicketOrder{800, 800, "m"})->empty());
+  TaskLeases of_first = leases_of(host, "mmmm2345");
+  TaskLeases of_second = leases_of(host, "aaaa2345");
+  CHECK(of_second.take({whole_slot(1)}, TicketOrder{900, 900, "aaaa2345"})->front().task ==
+        "mmmm2345");
+  CHECK(of_first.take({whole_slot(0)}, TicketOrder{800, 800, "mmmm2345"})->empty());
   // It is served, and gives its place up.
   { const auto gone = std::move(first); }
-  CHECK(of_second.take({whole_slot(1)}, TicketOrder{900, 900, "a"})->empty());
+  CHECK(of_second.take({whole_slot(1)}, TicketOrder{900, 900, "aaaa2345"})->empty());
 }
 
 TEST_CASE("what a task holds it keeps, whoever waits") {
@@ -171,10 +173,10 @@ TEST_CASE("what a task holds it keeps, whoever waits") {
   const LeaseFolder folder = host.folder();
   TaskLeases holder = leases_of(host, "h");
   REQUIRE(holder.take({whole_slot(0)})->empty());
-  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("m", 800));
+  const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("mmmm2345", 800));
   REQUIRE(ticket);
   CHECK(holder.take({whole_slot(0)})->empty());
-  CHECK(holder.take({whole_slot(0), whole_slot(1)})->front().task == "m");
+  CHECK(holder.take({whole_slot(0), whole_slot(1)})->front().task == "mmmm2345");
 }
 
 // Anybody may lock the file of another one for reading.
@@ -182,7 +184,7 @@ TEST_CASE("a ticket lives by the lock of its own user alone") {
   const HostUnderTest host;
   const LeaseFolder folder = host.folder();
   const std::string name = own_stem() + "dead-0";
-  std::ofstream(host.path() + "/" + name) << words_of_ticket(final_ticket_of("dead", 800));
+  std::ofstream(host.path() + "/" + name) << words_of_ticket(final_ticket_of("dead2345", 800));
   const LeaseFile squatter = LeaseFile::look(folder, name);
   struct flock lock {};
   lock.l_type = F_RDLCK;
@@ -200,7 +202,7 @@ TEST_CASE("a file of one user does not stand for another one") {
   const LeaseFolder folder = host.folder();
   const std::string stem = "ticket-" + std::to_string(::getuid() + 1) + "-m-0";
   const auto file =
-      LeaseFile::make_record(folder, stem, words_of_ticket(final_ticket_of("m", 800)));
+      LeaseFile::make_record(folder, stem, words_of_ticket(final_ticket_of("mmmm2345", 800)));
   REQUIRE(file);
   CHECK(tickets(folder).empty());
 }
@@ -210,14 +212,16 @@ TEST_CASE("a ticket that says to be older than its file does not come first") {
   const HostUnderTest host;
   REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
   const LeaseFolder folder = host.folder();
-  const auto ours = TaskTicket::make(folder, "m-0", ticket_of("m"));
+  if (here_since_ns(folder.folder.get()) == 0)
+    SKIP_CASE("this file system does not keep when a file was made");
+  const auto ours = TaskTicket::make(folder, "m-0", ticket_of("mmmm2345"));
   REQUIRE(ours);
   int talk[2];
   REQUIRE(::pipe2(talk, O_CLOEXEC) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(9);
-    const auto theirs = TaskTicket::make(folder, "x-0", final_ticket_of("x", 1));
+    const auto theirs = TaskTicket::make(folder, "x-0", final_ticket_of("xxxx2345", 1));
     (void)!::write(talk[1], theirs ? "y" : "n", 1);
     for (;;) ::pause();
   }
@@ -226,13 +230,13 @@ TEST_CASE("a ticket that says to be older than its file does not come first") {
   REQUIRE(told == 'y');
   const auto all = tickets(folder);
   REQUIRE(all.size() == 2);
-  CHECK(all.front().order.task == "x");
+  CHECK(all.front().order.task == "xxxx2345");
   CHECK(all.front().here_since_ns >= ours->arrived_ns());
   // As if we had come a minute sooner: files cannot be made older for a test.
-  const TicketOrder order{ours->arrived_ns(), ours->arrived_ns(), "m"};
+  const TicketOrder order{ours->arrived_ns(), ours->arrived_ns(), "mmmm2345"};
   constexpr std::int64_t minute = 60'000'000'000;
-  CHECK(is_in_the_way(all.front(), "m", order, ours->arrived_ns()));
-  CHECK_FALSE(is_in_the_way(all.front(), "m", order, ours->arrived_ns() - minute));
+  CHECK(is_in_the_way(all.front(), "mmmm2345", order, ours->arrived_ns()));
+  CHECK_FALSE(is_in_the_way(all.front(), "mmmm2345", order, ours->arrived_ns() - minute));
   REQUIRE(::kill(child, SIGKILL) == 0);
   REQUIRE(::waitpid(child, nullptr, 0) == child);
   ::close(talk[0]);
@@ -249,19 +253,19 @@ TEST_CASE("what a waiting task has passed is not in its way") {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(9);
-    const auto theirs = TaskTicket::make(folder, "x-0", final_ticket_of("x", 800));
+    const auto theirs = TaskTicket::make(folder, "x-0", final_ticket_of("xxxx2345", 800));
     (void)!::write(talk[1], theirs ? "y" : "n", 1);
     for (;;) ::pause();
   }
   char told = 0;
   REQUIRE(::read(talk[0], &told, 1) == 1);
   REQUIRE(told == 'y');
-  Ticket words = final_ticket_of("m", 900);
+  Ticket words = final_ticket_of("mmmm2345", 900);
   auto ours = TaskTicket::make(folder, "m-0", words);
   REQUIRE(ours);
-  TaskLeases leases = leases_of(host, "m");
-  CHECK(leases.take({whole_slot(0)}, words.order)->front().task == "x");
-  words.passed = {"x"};
+  TaskLeases leases = leases_of(host, "mmmm2345");
+  CHECK(leases.take({whole_slot(0)}, words.order)->front().task == "xxxx2345");
+  words.passed = {"xxxx2345"};
   REQUIRE(ours->write(words));
   CHECK(leases.take({whole_slot(0)}, words.order)->empty());
   REQUIRE(::kill(child, SIGKILL) == 0);
@@ -280,6 +284,7 @@ TEST_CASE("what others may write is no ticket of its owner") {
   REQUIRE(::link((host.path() + "/place-0").c_str(), (host.path() + "/" + name).c_str()) == 0);
   auto forged = LeaseFile::open(folder, name).value();
   REQUIRE(forged.lock({0, 1}));
-  REQUIRE(write_whole_at(forged.descriptor(), words_of_ticket(final_ticket_of("m", 800)), 0) == 0);
+  REQUIRE(write_whole_at(forged.descriptor(), words_of_ticket(final_ticket_of("mmmm2345", 800)),
+                         0) == 0);
   CHECK(tickets(folder).empty());
 }

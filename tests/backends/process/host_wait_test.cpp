@@ -186,7 +186,7 @@ TEST_CASE("who stands further behind looks less often") {
   const LeaseFolder folder = bench.folder();
   for (int i = 0; i < 5; ++i) {
     Ticket ticket;
-    ticket.order = {1, 1, "wait234" + std::to_string(i)};
+    ticket.order = {1, 1, "wait234" + std::to_string(2 + i)};
     ticket.is_final = true;
     before.push_back(TaskTicket::make(folder, ticket.order.task + "-0", ticket).value());
   }

@@ -50,6 +50,7 @@ TEST_CASE("whoever waits is served in order, and nothing is given twice") {
   CHECK(seen->lost_hosts > 0);
   CHECK(seen->stepped_behind > 0);
   CHECK(seen->turns_on_some > 0);
+  CHECK(seen->passed > 0);
 }
 
 TEST_CASE(

@@ -33,8 +33,8 @@ QueueWorld::Counts& QueueWorld::Counts::operator+=(const Counts& other) {
   for (int Counts::*each :
        {&Counts::served, &Counts::gave_up, &Counts::killed, &Counts::refused_newcomers,
         &Counts::refused_waiters, &Counts::lost_hosts, &Counts::stepped_behind,
-        &Counts::stood_aside, &Counts::turns_on_some, &Counts::lies, &Counts::lies_that_hide,
-        &Counts::late_clocks, &Counts::early_clocks, &Counts::orders_cut,
+        &Counts::stood_aside, &Counts::turns_on_some, &Counts::passed, &Counts::lies,
+        &Counts::lies_that_hide, &Counts::late_clocks, &Counts::early_clocks, &Counts::orders_cut,
         &Counts::last_steps_behind, &Counts::strangers_first, &Counts::strangers_passed})
     this->*each += other.*each;
   return *this;
@@ -75,13 +75,15 @@ QueueWorld::QueueWorld(std::uint64_t seed, Enemies enemies) : chance_(seed) {
       continue;
     }
     Ticket words;
+    words.wants = std::to_string(task.slots);
+    words.hosts = static_cast<int>(task.hosts.size());
     if (chance_.one_in(3)) words.priority = number(1, 99);
     if (are_launchers_wrong_ && chance_.one_in(2)) task.clock_ahead_ns = hours();
     // Who needs hosts that lie may wait in vain, and others behind it: its user gives up.
     const bool has_limit = chance_.one_in(10) || !is_served_by_honest_hosts(task);
     const auto limit =
         has_limit ? std::optional<nanoseconds>(5s + chance_.up_to(30s)) : std::nullopt;
-    task.waiter.emplace(words, task.id, static_cast<int>(task.hosts.size()), limit);
+    task.waiter.emplace(words, task.id, words.hosts, limit, Waiter::Timing{.pass_limit = 3s});
     after(chance_.up_to(30s), [this, i] {
       at(i).waiter->start(time_.now(), unix_time(at(i).clock_ahead_ns));
       carry_out(i);
@@ -122,11 +124,13 @@ void QueueWorld::play() {
   for (const FakeTask& task : tasks_) {
     const int hosts = static_cast<int>(task.hosts.size());
     promise(
-        task.plans <= task.reports + task.refusals + task.losses,
+        task.plans <= task.reports + task.refusals + task.losses + task.passes,
         fmt::format("task {} plans {} times for {} reports", task.id, task.plans, task.reports));
     // Once for its order, and once for each order that somebody more urgent has had.
-    const int orders = 1 + 2 * static_cast<int>(tasks_.size()) * (hosts + 1) + task.turns_aside;
-    promise(task.sends <= hosts * std::max(orders, 1 + most_steps_behind + task.turns_aside),
+    // And once for each that it passes, and does not pass any more.
+    const int others = task.turns_aside + 2 * task.passes;
+    const int orders = 1 + 2 * static_cast<int>(tasks_.size()) * (hosts + 1) + others;
+    promise(task.sends <= hosts * std::max(orders, 1 + most_steps_behind + others),
             fmt::format("task {} has told hosts of its order {} times", task.id, task.sends));
   }
   if (!broken_.empty()) return;
@@ -221,6 +225,11 @@ void QueueWorld::perform(int, const waiter_action::TellClocks& action) {
   REQUIRE(action.ahead != action.behind);
 }
 
+void QueueWorld::perform(int task, const waiter_action::TellPassed&) {
+  ++counts_.passed;
+  ++at(task).passes;
+}
+
 void QueueWorld::perform(int task, const waiter_action::GiveUp&) {
   ++counts_.gave_up;
   close_links(task);
@@ -291,19 +300,21 @@ void QueueWorld::report_to(const std::shared_ptr<Link>& link) {
   Held held = host.held;
   std::int64_t arrived_ns = link->arrived_ns;
   if (host.lies) lie(host.is_stubborn, held, others, arrived_ns);
+  Held of_others = held;
+  of_others.erase(link->task);
+  const int idle = host.slots - total(of_others);
   link->last_to_launcher = std::max(link->last_to_launcher, time_.now() + trip());
-  time_.at(link->last_to_launcher,
-           [this, link, arrived_ns, held = std::move(held), others = std::move(others)]() mutable {
-             FakeTask& task = at(link->task);
-             if (link->is_silent || !link->is_known_to_launcher || task.is_dead || task.has_run)
-               return;
-             const int index = own_index(task, link->host);
-             task.known[static_cast<std::size_t>(index)] = std::move(held);
-             task.arrivals[static_cast<std::size_t>(index)] = arrived_ns;
-             ++task.reports;
-             task.waiter->reported(index, arrived_ns, std::move(others), time_.now());
-             carry_out(link->task);
-           });
+  time_.at(link->last_to_launcher, [this, link, arrived_ns, idle, held = std::move(held),
+                                    others = std::move(others)]() mutable {
+    FakeTask& task = at(link->task);
+    if (link->is_silent || !link->is_known_to_launcher || task.is_dead || task.has_run) return;
+    const int index = own_index(task, link->host);
+    task.known[static_cast<std::size_t>(index)] = std::move(held);
+    task.arrivals[static_cast<std::size_t>(index)] = arrived_ns;
+    ++task.reports;
+    task.waiter->reported(index, arrived_ns, std::move(others), time_.now(), idle);
+    carry_out(link->task);
+  });
 }
 
 // The launcher sees the end of a connection.
@@ -394,6 +405,7 @@ void QueueWorld::check_order(int task) {
     const std::int64_t arrived_ns = arrival_of(task, host);
     for (const auto& other : host.tickets)
       promise(!other->final_since || *other->final_since > surely_seen || at(other->task).has_run ||
+                  has_passed(t.waiter->ticket(static_cast<int>(i)), ticket_as_seen(*other, task)) ||
                   !is_in_the_way(ticket_as_seen(*other, task), t.id, t.waiter->order(), arrived_ns),
               fmt::format("task {} takes slots before task {}", t.id, at(other->task).id));
   }
@@ -410,8 +422,15 @@ std::int64_t QueueWorld::arrival_of(int task, const FakeHost& host) {
 // Whose ticket it is depends on who asks.
 Ticket QueueWorld::ticket_as_seen(const Link& link, int task) const {
   Ticket ticket = link.ticket;
+  ticket.uid = at(link.task).user;
   ticket.is_own_user = at(link.task).user == at(task).user;
   return ticket;
+}
+
+bool QueueWorld::has_passed_there(int task, const FakeHost& host, const Ticket& other) const {
+  return std::any_of(host.tickets.begin(), host.tickets.end(), [&](const auto& link) {
+    return link->task == task && has_passed(link->ticket, other);
+  });
 }
 
 void QueueWorld::take(int task) {
@@ -433,7 +452,7 @@ void QueueWorld::taken_at(int task, int host, const std::optional<TicketOrder>& 
   const int slots = t.wanted.at(host);
   const std::int64_t arrived_ns = arrival_of(task, h);
   const auto is_first = [&](const Ticket& each) {
-    return is_in_the_way(each, t.id, order, arrived_ns);
+    return is_in_the_way(each, t.id, order, arrived_ns) && !has_passed_there(task, h, each);
   };
   bool is_behind = std::any_of(h.tickets.begin(), h.tickets.end(), [&](const auto& link) {
     return is_first(ticket_as_seen(*link, task));

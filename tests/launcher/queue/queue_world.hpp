@@ -39,6 +39,7 @@ class QueueWorld {
     int stepped_behind = 0;
     int stood_aside = 0;
     int turns_on_some = 0;  ///< plans while others were before the task on some host
+    int passed = 0;         ///< tickets that leave alone what lies free, or wait for more hosts
     // With enemies:
     int lies = 0;               ///< reports of hosts that lie
     int lies_that_hide = 0;     ///< tasks that were served while a host that lies kept them back
@@ -103,7 +104,7 @@ class QueueWorld {
     bool has_run = false;
     bool is_done = false;
     int tries = 0;
-    int reports = 0, plans = 0, sends = 0, refusals = 0, losses = 0, turns_aside = 0;
+    int reports = 0, plans = 0, sends = 0, refusals = 0, losses = 0, turns_aside = 0, passes = 0;
   };
 
   void cause_trouble();
@@ -127,7 +128,7 @@ class QueueWorld {
   void perform(int task, const waiter_action::TellPlace&) { (void)task; }
   void perform(int task, const waiter_action::TellLost& action);
   void perform(int task, const waiter_action::TellClocks& action);
-  void perform(int, const waiter_action::TellPassed&) {}  // none says what it wants here
+  void perform(int task, const waiter_action::TellPassed& action);
   void perform(int task, const waiter_action::GiveUp& action);
   void send_ticket(const std::shared_ptr<Link>& link);
   void ticket_came(const std::shared_ptr<Link>& link, const Ticket& ticket);
@@ -151,6 +152,7 @@ class QueueWorld {
   bool is_kept_back(int task, bool by_liars) const;
   static std::int64_t arrival_of(int task, const FakeHost& host);
   Ticket ticket_as_seen(const Link& link, int task) const;
+  bool has_passed_there(int task, const FakeHost& host, const Ticket& other) const;
   void after(nanoseconds delay, std::function<void()> what) {
     time_.at(time_.now() + delay, std::move(what));
   }

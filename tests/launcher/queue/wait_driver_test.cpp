@@ -89,17 +89,18 @@ TEST_CASE("a task waits with a ticket on each of its hosts, and plans when it is
 
 TEST_CASE("who is before it is told of") {
   World world(1);
-  world.transport.scripts["n0"] = {1ms, report_of(500, {"a", "b"}) + "\n" + report_of(500, {"b"})};
+  world.transport.scripts["n0"] = {
+      1ms, report_of(500, {"aaaa2345", "bbbb2345"}) + "\n" + report_of(500, {"bbbb2345"})};
   world.driver->start(0);
   world.play(1s);
   CHECK(world.places == std::vector<int>{3, 2});
-  CHECK(world.driver->place().before->order.task == "b");
+  CHECK(world.driver->place().before->order.task == "bbbb2345");
   CHECK(world.turns == 0);
 }
 
 TEST_CASE("it plans with the hosts where nobody is before it") {
   World world(2);
-  world.transport.scripts["n0"] = {1ms, report_of(500, {"a"})};
+  world.transport.scripts["n0"] = {1ms, report_of(500, {"aaaa2345"})};
   world.transport.scripts["n1"] = {2ms, report_of(700)};
   world.driver->start(0);
   world.play(1s);

@@ -438,6 +438,7 @@ TEST_CASE("who leaves alone what lies free for him is passed on that host") {
   (void)waiter.take_actions();
   Ticket other = ticket_of("x", 1);
   other.wants = "2";
+  other.hosts = 1;
   const auto report = [&](int host, Instant now, int idle) {
     waiter.reported(host, 100, {other}, now, idle);
   };
@@ -466,6 +467,38 @@ TEST_CASE("who leaves alone what lies free for him is passed on that host") {
   CHECK(waiter.ticket(1).passed.empty());
 }
 
+// A gang of which one host is free and another is not: it has left nothing alone.
+TEST_CASE("who waits on several hosts is passed only while what it wants stays free") {
+  Ticket own;
+  own.wants = "2";
+  Waiter waiter(own, "m", 1);
+  waiter.start(0s, 0);
+  Ticket gang = ticket_of("g", 1);
+  gang.wants = "4";
+  gang.hosts = GENERATE(0, 2);  // 0: of an older program
+  const auto stand = [&](Instant from, int idle) {
+    for (auto now = from; now < from + 600s && !waiter.is_turn_on(0); now += 20s) {
+      waiter.reported(0, 100, {gang}, now, idle);
+      waiter.tick(now);
+    }
+  };
+  stand(1s, 5);
+  CHECK_FALSE(waiter.is_turn_on(0));
+  (void)waiter.take_actions();
+  stand(1'000s, 6);
+  CHECK(waiter.is_turn_on(0));
+  CHECK(wants(waiter) == "pass g on 0, send 0, place, plan");
+  waiter.planned(Turn::held, 1'700s);
+  // Somebody else has taken one of the two that it can spare.
+  waiter.reported(0, 100, {gang}, 1'700s, 5);
+  CHECK_FALSE(waiter.is_turn_on(0));
+  CHECK(wants(waiter) == "send 0, place");
+  CHECK(waiter.ticket(0).passed.empty());
+  waiter.reported(0, 100, {gang}, 1'710s, 6);
+  waiter.tick(1'720s);
+  CHECK_FALSE(waiter.is_turn_on(0));
+}
+
 // As small tasks behind a large one, for which a slot is kept free.
 TEST_CASE("who waits behind another one is not passed for what lies free") {
   Waiter waiter(Ticket(), "m", 1);
@@ -490,6 +523,7 @@ TEST_CASE("very many who leave alone what lies free are no work, and not all are
   for (int i = 0; i < 40; ++i) {
     others.push_back(ticket_of("x" + std::to_string(i), 1 + i));
     others.back().wants = "1";
+    others.back().hosts = 1;
     others.back().uid = 1;
   }
   for (auto now = 1s; now < 1'000s; now += 20s) {
@@ -508,6 +542,7 @@ TEST_CASE("nobody passes who is of the same user, or wants more than one host ha
   own.wants = "1";
   Ticket large = ticket_of("y", 1);
   large.wants = "16";
+  large.hosts = 1;
   Ticket silent = ticket_of("z", 1);
   for (auto now = 1s; now < 1'000s; now += 20s) {
     waiter.reported(0, 100, {own, large, silent}, now, 8);

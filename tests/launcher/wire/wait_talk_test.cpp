@@ -16,6 +16,7 @@ Ticket some_ticket() {
   ticket.name = "digits \xff";
   ticket.launcher = "alice@head";
   ticket.wants = "0.5";
+  ticket.hosts = 2;
   ticket.uid = 1'000;
   ticket.user = "alice";
   ticket.is_own_user = true;
@@ -47,7 +48,7 @@ TEST_CASE("a host's line is told as it is, as far as it fits") {
   const auto decoded = decode_wait_report(line_of(text));
   REQUIRE(decoded);
   CHECK(*decoded == report);
-  report.tickets.resize(most_tickets + 1);
+  report.tickets.resize(most_tickets + 1, some_ticket());
   const std::string longer = encode_wait_report(report);
   CHECK(decode_wait_report(line_of(longer))->tickets.size() == most_tickets);
 }
@@ -60,6 +61,37 @@ TEST_CASE("what a ticket's file says is read again, and foreign words are not tr
        {"", "[]", "{}", R"({"order": {"time_ns": -1, "arrived_ns": 0, "task": "a"}})"})
     CHECK_FALSE(decode_ticket(words));
   CHECK_FALSE(decode_ticket(std::string(longest_ticket_record + 1, ' ') + text));
+}
+
+TEST_CASE("a ticket is one of a task, whatever it says of those that it has passed") {
+  Ticket ticket = some_ticket();
+  for (const char* task : {"", "m", "ABCD2345", "abcd2345x", "abcd 345", "abcd234\n", "abcd1890"}) {
+    ticket.order.task = task;
+    CHECK_FALSE(decode_ticket(encode_ticket({ticket, 1})));
+  }
+  ticket.order.task = "abcd2345";
+  for (const char* passed : {"", "\xff\xff\xff\xff\xff\xff\xff\xff", "not a task"}) {
+    ticket.passed = {passed};
+    CHECK_FALSE(decode_ticket(encode_ticket({ticket, 1})));
+  }
+}
+
+TEST_CASE("a task reads what it has written itself, however long") {
+  Ticket ticket = some_ticket();
+  ticket.name = ticket.launcher = ticket.wants = ticket.user = std::string(4'000, '\xff');
+  ticket.passed.assign(most_passed + 1, "wxyz2345");
+  const std::string text = encode_ticket({ticket, INT64_MAX});
+  CHECK(text.size() <= longest_ticket_record);
+  const auto decoded = decode_ticket(text);
+  REQUIRE(decoded);
+  CHECK(decoded->ticket.passed.size() == most_passed);
+}
+
+TEST_CASE("a ticket of an older program does not say on how many hosts it waits") {
+  std::string text = encode_ticket({some_ticket(), 1});
+  const std::string hosts = R"("hosts":2,)";
+  text.erase(text.find(hosts), hosts.size());
+  CHECK(decode_ticket(text)->ticket.hosts == 0);
 }
 
 TEST_CASE("a ticket of no known urgency is refused") {
