@@ -79,6 +79,19 @@ Descriptor open_or_make(const LeaseFolder& folder, const std::string& path) {
   return {};
 }
 
+// Older programs gave the mode once the name was there, and may have been killed before. Not of a
+// file that has another name as well: somebody has linked a private one. Nor of one of root where
+// all may write: somebody may have moved it there.
+void mend_own(const LeaseFolder& folder, int file) {
+  struct stat status {};
+  struct stat around {};
+  if (::fstat(file, &status) != 0 || ::fstat(folder.folder.get(), &around) != 0) return;
+  const bool is_of_root_among_all = status.st_uid == 0 && (around.st_mode & S_IWOTH) != 0;
+  if (S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1 &&
+      status.st_size == 0 && !is_of_root_among_all)
+    (void)::fchmod(file, for_everybody);
+}
+
 bool is_regular(int file) {
   struct stat status {};
   return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
@@ -100,6 +113,12 @@ namespace {
 // Others can bring it about, and it may pass.
 tl::unexpected<Error> kept_out(std::string who) { return fail(ErrorClass::busy, std::move(who)); }
 
+// What opening says of a thing that is no file for all; it may be another one when it is looked at.
+bool is_due_to_squat(int why) {
+  return why == EACCES || why == EISDIR || why == ENXIO || why == ELOOP || why == EINVAL ||
+         why == EEXIST;
+}
+
 tl::unexpected<Error> made_no(const LeaseFolder& folder, const std::string& path, int why) {
   if (why == ENOSPC || why == EDQUOT)
     return kept_out(fmt::format("whoever has filled '{}' ({})", folder.path, system_reason(why)));
@@ -110,17 +129,24 @@ tl::unexpected<Error> made_no(const LeaseFolder& folder, const std::string& path
 
 }  // namespace
 
+// Whoever makes something else of the name all the time is no reason to give up for good.
 Result<LeaseFile> LeaseFile::open(const LeaseFolder& folder, const std::string& name) {
   const std::string path = folder.prefix + name;
-  Descriptor file = open_or_make(folder, path);
-  const int why = errno;
-  if (file && is_for_all_to_lock(file.get())) return LeaseFile(path, std::move(file));
-  if (const auto squat = squat_on(folder, name)) return tl::make_unexpected(*squat);
-  if (!file && why == EAGAIN)  // its owner has a lease on it (F_SETLEASE)
-    return kept_out(fmt::format("whoever keeps '{}/{}' for itself", folder.path, path));
-  if (!file) return made_no(folder, path, why);
-  if (file && is_for_all_to_lock(file.get())) return LeaseFile(path, std::move(file));  // mended
-  return made_no(folder, path, EINVAL);
+  int why = 0;
+  for (int left = most_tries; left > 0; --left) {
+    Descriptor file = open_or_make(folder, path);
+    why = file ? EINVAL : errno;
+    if (file && !is_for_all_to_lock(file.get())) mend_own(folder, file.get());
+    if (file && is_for_all_to_lock(file.get())) return LeaseFile(path, std::move(file));
+    if (const auto squat = squat_on(folder, name))
+      return kept_out(squat->diagnostics.front().message);
+    if (why == EAGAIN)  // its owner has a lease on it (F_SETLEASE)
+      return kept_out(fmt::format("whoever keeps '{}/{}' for itself", folder.path, path));
+    const bool may_write = ::faccessat(folder.folder.get(), ".", W_OK | X_OK, AT_EACCESS) == 0;
+    if (!is_due_to_squat(why) || !may_write) return made_no(folder, path, why);
+  }
+  return kept_out(
+      fmt::format("whoever changes '{}/{}' ({})", folder.path, path, system_reason(why)));
 }
 
 Result<LeaseFile> LeaseFile::make_record(const LeaseFolder& folder, const std::string& stem,

@@ -24,7 +24,7 @@ inline constexpr std::size_t most_lease_pieces = 1'024;
 class LeaseFile {
  public:
   /// Opens it to lock, and makes it where it is not there yet. Class `host`; `busy` where somebody
-  /// keeps us out for now, with who that is as its words.
+  /// keeps us out for now, with who that is, or what he has made of the name, as its words.
   static Result<LeaseFile> open(const LeaseFolder& folder, const std::string& name);
   /// Makes the file in which a task says who it is, which lives as long as it is locked: all may
   /// read it, its user alone writes. It begins with `stem`, and its end nobody can foresee: else

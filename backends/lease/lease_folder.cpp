@@ -118,17 +118,6 @@ bool is_for_all_to_lock(const struct stat& status) {
   return S_ISREG(status.st_mode) && (status.st_mode & for_all) == for_all;
 }
 
-// Older programs gave the mode once the name was there, and may have been killed before. Not of a
-// file that has another name as well: somebody has linked a private one.
-void mend_own(int folder, const std::string& path) {
-  const Descriptor file(
-      ::openat(folder, path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return;
-  const bool is_ours = status.st_uid == ::geteuid() && status.st_nlink == 1 && status.st_size == 0;
-  if (S_ISREG(status.st_mode) && is_ours) (void)::fchmod(file.get(), 0666);
-}
-
 const char* kind_of_file(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFDIR:
@@ -150,8 +139,10 @@ const char* kind_of_file(mode_t mode) {
 bool was_used(const LeaseFolder& folder) {
   FolderReader reader(folder.folder.get());
   if (!reader) return true;
+  std::size_t read = 0;
   while (const char* name = reader.next())
-    if (std::string_view(name).starts_with(folder.prefix)) return true;
+    if (std::string_view(name).starts_with(folder.prefix) || ++read == most_folder_names)
+      return true;
   return errno != 0;
 }
 
@@ -178,12 +169,15 @@ Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places,
       "let root make /run/lock/train there (mode 1777), or hold nothing: --set leases=none");
 }
 
+bool is_among(const std::vector<LeasePlace>& places, const std::string& path) {
+  return std::any_of(places.begin(), places.end(),
+                     [&](const LeasePlace& place) { return place.path == path; });
+}
+
 Result<LeaseFolder> lease_folder_after(const LeaseFolder& folder, const Error& squat) {
   std::vector<LeasePlace> before;
   for (const LeasePlace& place : folder.others)
-    if (std::none_of(folder.later.begin(), folder.later.end(),
-                     [&](const LeasePlace& later) { return later.path == place.path; }))
-      before.push_back(place);
+    if (!is_among(folder.later, place.path)) before.push_back(place);
   before.push_back({folder.path, folder.prefix.empty(), folder.is_tidied});
   auto next = first_of(folder.later, std::move(before), squat, file_system_kind);
   if (!next) return tl::make_unexpected(next.error());
@@ -199,15 +193,9 @@ bool is_for_all_to_lock(int file) {
 std::optional<Error> squat_on(const LeaseFolder& folder, const std::string& name) {
   const std::string path = folder.prefix + name;
   struct stat status {};
-  const auto is_fine = [&] {
-    return ::fstatat(folder.folder.get(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-           is_for_all_to_lock(status);
-  };
-  if (is_fine()) return std::nullopt;
-  if (S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) {
-    mend_own(folder.folder.get(), path);
-    if (is_fine()) return std::nullopt;
-  }
+  if (::fstatat(folder.folder.get(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      is_for_all_to_lock(status))
+    return std::nullopt;
   const std::string user = user_name_in_passwd(status.st_uid);
   return make_error(ErrorClass::host,
                     fmt::format("'{}/{}' is {} of {}, so that no slots can be held with it",
@@ -221,11 +209,12 @@ std::vector<std::string> names_in(const LeaseFolder& folder, bool* is_complete) 
   std::vector<std::string> names;
   FolderReader reader(folder.folder.get());
   const char* name = nullptr;
-  while (reader && names.size() < most_lease_names && (name = reader.next()) != nullptr)
+  std::size_t read = 0;
+  const auto has_room = [&] { return names.size() < most_lease_names && read < most_folder_names; };
+  for (; reader && has_room() && (name = reader.next()) != nullptr; ++read)
     if (std::string_view(name).starts_with(folder.prefix))
       names.emplace_back(name + folder.prefix.size());
-  if (is_complete != nullptr)
-    *is_complete = reader && names.size() < most_lease_names && errno == 0;
+  if (is_complete != nullptr) *is_complete = reader && has_room() && errno == 0;
   return names;
 }
 

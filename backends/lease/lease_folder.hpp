@@ -54,6 +54,9 @@ using FileSystemKind = std::uint32_t (*)(int folder);
 Result<LeaseFolder> open_lease_folder(const std::vector<LeasePlace>& places = usual_lease_places(),
                                       FileSystemKind kind_of = file_system_kind);
 
+/// Whether one of the places is that folder.
+bool is_among(const std::vector<LeasePlace>& places, const std::string& path);
+
 /// The next one of the order, where somebody squats on a name of `folder`, as `squat` says, which
 /// is the error when there is none.
 Result<LeaseFolder> lease_folder_after(const LeaseFolder& folder, const Error& squat);
@@ -66,8 +69,10 @@ bool is_for_all_to_lock(int file);
 /// is. Class `host`.
 std::optional<Error> squat_on(const LeaseFolder& folder, const std::string& name);
 
-/// What is in the folder for leases, without the prefix; of very many the first `most_lease_names`.
+/// What is in the folder for leases, without the prefix; of very many the first `most_lease_names`,
+/// among the first `most_folder_names` of everybody's.
 inline constexpr std::size_t most_lease_names = 65'536;
+inline constexpr std::size_t most_folder_names = 262'144;
 /// `is_complete`: whether these are all.
 std::vector<std::string> names_in(const LeaseFolder& folder, bool* is_complete = nullptr);
 

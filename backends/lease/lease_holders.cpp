@@ -60,7 +60,7 @@ class LocksOfHost {
     const auto known = locks_.find(name);
     if (known != locks_.end()) return known->second;
     std::vector<LeaseRange>& ranges = locks_[name];
-    if (locks_.size() > most_lock_files_in_look) return ranges;
+    if (locks_.size() > most_lock_files_in_look) return ranges = {{0, last_lease_unit}};
     const LeaseFile file = LeaseFile::look(folder_, name);
     if (!file) return ranges;
     ranges = file.held_by_others(last_lease_unit, std::min(most_lease_pieces, 1 + pieces_left_));
@@ -212,17 +212,20 @@ std::vector<std::string> tasks_without_locks(const LeaseFolder& folder) {
 std::vector<std::string> squats_on(const LeaseFolder& folder) {
   constexpr std::size_t most = 8;
   std::vector<std::string> squats;
-  const auto look = [&](const LeaseFolder& each) {
+  const auto look = [&](const LeaseFolder& each, const char* what_comes_of_it) {
     for (const std::string& name : names_in(each)) {
       if (squats.size() == most) return;
       if (name != lease_mutex_name && !key_of_file(name)) continue;
       if (const auto squat = squat_on(each, name))
-        squats.push_back(squat->diagnostics.front().message);
+        squats.push_back(squat->diagnostics.front().message + what_comes_of_it);
     }
   };
-  look(folder);
-  if (const auto others = other_lease_folders(folder))
-    for (const LeaseFolder& other : *others) look(other);
+  const bool is_last = !lease_folder_after(folder, make_error(ErrorClass::host, ""));
+  look(folder, is_last ? "" : "; tasks that need it use the next folder");
+  const auto others = other_lease_folders(folder);
+  if (!others) return squats;
+  for (const LeaseFolder& other : *others)
+    look(other, is_among(folder.later, other.path) ? "" : "; tasks use the next folder");
   return squats;
 }
 

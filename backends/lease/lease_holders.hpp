@@ -33,8 +33,8 @@ Result<ClaimedRanges> claimed_in(const LeaseFolder& folder, const std::string& e
 /// file with it; in this folder and the other ones.
 std::vector<std::string> tasks_without_locks(const LeaseFolder& folder);
 
-/// What squatters have made of the names of lock files, in this folder and the other ones: some of
-/// it, in words.
+/// What squatters have made of the names of lock files, in this folder and the other ones, and what
+/// comes of it: some of it, in words.
 std::vector<std::string> squats_on(const LeaseFolder& folder);
 
 /// The name of a user on this host, from /etc/passwd alone: a static program has no other way.

@@ -38,16 +38,19 @@ std::optional<std::int64_t> user_in(std::string_view name, std::string_view pref
 // What was read of each user.
 class Budget {
  public:
-  // Whether its text counts and is read. Nobody but its user may have written it: anybody can link
-  // a file of another user there that he may write to, as a lock file. Under several names it is
-  // one.
-  bool has_room_for(const LeaseFile& file, std::int64_t uid, std::size_t longest) {
+  // Whether its text counts. Nobody but its user may have written it: anybody can link a file of
+  // another user there that he may write to, as a lock file. Under several names it is one.
+  bool is_of(const LeaseFile& file, std::int64_t uid) {
     struct stat status {};
     if (::fstat(file.descriptor(), &status) != 0) return false;
     constexpr mode_t for_others_to_write = S_IWGRP | S_IWOTH;
-    if (std::int64_t{status.st_uid} != uid || (status.st_mode & for_others_to_write) != 0)
-      return false;
-    if (!seen_.emplace(status.st_dev, status.st_ino).second) return false;
+    return std::int64_t{status.st_uid} == uid && (status.st_mode & for_others_to_write) == 0 &&
+           seen_.emplace(status.st_dev, status.st_ino).second;
+  }
+  // Whether it is read.
+  bool has_room_for(const LeaseFile& file, std::int64_t uid, std::size_t longest) {
+    struct stat status {};
+    if (::fstat(file.descriptor(), &status) != 0) return false;
     OfUser& user = users_[uid];
     if (status.st_size > static_cast<off_t>(longest) || user.unread >= most_unread_of_user ||
         user.files >= most_files_of_user || user.bytes + status.st_size > most_bytes_of_user)
@@ -99,8 +102,8 @@ bool read_living_files(
     const auto uid = user_in(name, prefix);
     if (!uid) continue;
     LeaseFile file = LeaseFile::look(folder, name);
-    if (!file || !budget.has_room_for(file, *uid, longest)) continue;
-    if (!file.is_alive()) continue;  // of a task that was killed
+    if (!file || !budget.is_of(file, *uid)) continue;
+    if (!file.is_alive() || !budget.has_room_for(file, *uid, longest)) continue;
     LivingFile living{name, *uid, file.descriptor()};
     if (read(living, file)) continue;
     budget.note_unread(*uid);

@@ -18,8 +18,8 @@ struct LivingFile {
   int descriptor = -1;
 };
 
-/// What one look reads of one user's files, whatever they leave there; the locks that they have
-/// count all the same.
+/// What one look reads of the files of one user's tasks that live, whatever they leave there. More
+/// is passed over; the locks that they have count all the same.
 inline constexpr int most_files_of_user = 1'024;
 inline constexpr std::int64_t most_bytes_of_user = std::int64_t{2} << 20;
 inline constexpr int most_unread_of_user = 16;  ///< that nobody understands
@@ -28,7 +28,8 @@ inline constexpr int most_unread_of_user = 16;  ///< that nobody understands
 /// number, which is that of their owner, who alone may write to them, and they are locked for
 /// writing. `take` gets the text of each, and says whether it is understood: of one that is being
 /// written anew a reader may see a half, and it is read once more. What is longer than `longest` is
-/// not read. False where the folder has so many names that some were not looked at.
+/// not read. False where the folder has so many names that some were not looked at; what is passed
+/// over of one user is no reason, or one could keep all others from taking anything.
 bool read_living_files(
     const LeaseFolder& folder, std::string_view prefix, std::size_t longest,
     const std::function<bool(const LivingFile& file, std::string_view text)>& take);

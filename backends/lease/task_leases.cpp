@@ -219,9 +219,9 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
   for (;;) {
     auto taken = take_here(wants, order);
     if (taken) return taken;
-    if (taken.error().error_class == ErrorClass::busy)
-      return somebody_who(taken.error().diagnostics.front().message, wants);
     const auto squat = squat_among(wants);
+    if (!squat && taken.error().error_class == ErrorClass::busy)
+      return somebody_who(taken.error().diagnostics.front().message, wants);
     if (!squat) return taken;
     squats.diagnostics.push_back(squat->diagnostics.front());
     auto next = lease_folder_after(folder_, squats);

@@ -28,7 +28,7 @@ std::vector<Ticket> tickets_on(const LeaseFolder& folder,
 class TaskTicket {
  public:
   /// `key` is the agent's: no other has the same on this host. `ticket` is written with its arrival
-  /// as its order unless that is final. Class `host`.
+  /// as its order unless that is final. Class `host`; `busy` where the folder is full.
   static Result<TaskTicket> make(const LeaseFolder& folder, const std::string& key,
                                  const Ticket& ticket);
   TaskTicket(TaskTicket&&) = default;

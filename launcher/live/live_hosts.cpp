@@ -194,8 +194,7 @@ std::vector<std::string> lost_locks(const LiveHost& host) {
   for (const std::string& task : host.report->without_locks)
     said.push_back(
         fmt::format("lock files of task {} were removed or replaced: its word counts", task));
-  for (const std::string& squat : host.report->squats)
-    said.push_back(fmt::format("{}; tasks use the next folder", squat));
+  said.insert(said.end(), host.report->squats.begin(), host.report->squats.end());
   return said;
 }
 

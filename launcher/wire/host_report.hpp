@@ -26,8 +26,8 @@ struct HostReport {
   /// Tasks that hold something without a lock, since somebody has removed the file with it: what
   /// they say that they hold counts. Few at most.
   std::vector<std::string> without_locks = {};
-  /// What squatters have made of the names of lock files there, in words: tasks hold what they lock
-  /// in another folder then. Few at most.
+  /// What squatters have made of the names of lock files there, and what comes of it, in words. Few
+  /// at most.
   std::vector<std::string> squats = {};
   /// Who waits for something of it, the first in the line first; `most_tickets` at most.
   std::vector<Ticket> tickets = {};

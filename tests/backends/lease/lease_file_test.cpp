@@ -175,7 +175,10 @@ TEST_CASE("whatever is killed while it makes a lock file, others can lock it") {
   if (::geteuid() != 0) SKIP_CASE("only root can be two users");
   const HostUnderTest host;
   REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
-  for (int step = 1; step <= 40; ++step) {
+  bool has_ended = false;
+  constexpr int most_steps = 1'000;
+  for (int step = 1; !has_ended && step <= most_steps; ++step) {
+    CAPTURE(step);
     const std::string name = "place-" + std::to_string(step);
     const pid_t child = ::fork();
     if (child == 0) {
@@ -185,11 +188,16 @@ TEST_CASE("whatever is killed while it makes a lock file, others can lock it") {
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFSTOPPED(status));
     for (int i = 0; i < step && WIFSTOPPED(status); ++i) {  // into and out of system calls
       REQUIRE(::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) == 0);
       REQUIRE(::waitpid(child, &status, 0) == child);
     }
-    if (WIFSTOPPED(status)) {
+    has_ended = WIFEXITED(status);
+    if (has_ended) {
+      CHECK(WEXITSTATUS(status) == 0);
+    } else {
+      REQUIRE(WIFSTOPPED(status));
       REQUIRE(::kill(child, SIGKILL) == 0);
       REQUIRE(::waitpid(child, &status, 0) == child);
     }
@@ -199,42 +207,83 @@ TEST_CASE("whatever is killed while it makes a lock file, others can lock it") {
       ::_exit(LeaseFile::open(host.folder(), name) ? 0 : 1);
     }
     REQUIRE(::waitpid(other, &status, 0) == other);
-    CAPTURE(step);
+    REQUIRE(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
   }
-  CHECK(std::filesystem::exists(host.path() + "/place-40"));
+  CHECK(has_ended);
 }
 
 TEST_CASE("a lock file that a killed program has left half made is mended by its user") {
   if (::geteuid() != 0) SKIP_CASE("only root can be two users");
   const HostUnderTest host;
-  REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
-  const auto make = [&](const std::string& name) {
-    Descriptor file(::open((host.path() + "/" + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const auto make = [&](const std::string& name, uid_t user) {
+    const Descriptor file(
+        ::open((host.path() + "/" + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     REQUIRE(file);
-    return file;
+    REQUIRE(::fchown(file.get(), user, user) == 0);
   };
   const auto mode_of = [&](const std::string& name) {
     struct stat status {};
     REQUIRE(::stat((host.path() + "/" + name).c_str(), &status) == 0);
     return status.st_mode & 07777;
   };
-  make("place-0");
+  make("place-0", 0);
+  CHECK(squat_on(host.folder(), "place-0"));
+  CHECK(mode_of("place-0") == 0600);  // a look changes nothing
   CHECK(LeaseFile::open(host.folder(), "place-0"));
   CHECK(mode_of("place-0") == 0666);
   // Not a private file that somebody has linked there, nor one of another user.
-  make("private");
+  make("private", 0);
   REQUIRE(::link((host.path() + "/private").c_str(), (host.path() + "/place-1").c_str()) == 0);
   CHECK_FALSE(LeaseFile::open(host.folder(), "place-1"));
   CHECK(mode_of("private") == 0600);
-  REQUIRE(::fchown(make("place-2").get(), 65'534, 65'534) == 0);
+  make("place-2", 65'534);
   const auto refused = LeaseFile::open(host.folder(), "place-2");
   REQUIRE_FALSE(refused);
+  CHECK(refused.error().error_class == ErrorClass::busy);
   CHECK(refused.error().diagnostics.front().message ==
         "'" + host.path() +
             "/place-2' is a file that others may not lock of nobody, so that no slots can be held "
             "with it");
   CHECK(mode_of("place-2") == 0600);
+  // Where all may write, somebody may have moved a file of root there.
+  REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
+  make("place-3", 0);
+  CHECK_FALSE(LeaseFile::open(host.folder(), "place-3"));
+  CHECK(mode_of("place-3") == 0600);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(9);
+    ::_exit(LeaseFile::open(host.folder(), "place-2") ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(mode_of("place-2") == 0666);
+}
+
+// Whoever waits tries again, and is not ended by it.
+TEST_CASE("a squatter who comes and goes keeps others out for now, and not for good", "[once]") {
+  const HostUnderTest host;
+  const std::string path = host.path() + "/place-0";
+  const pid_t squatter = ::fork();
+  if (squatter == 0)
+    for (;;) {
+      ::mkdir(path.c_str(), 0777);
+      ::rmdir(path.c_str());
+      (void)!::symlink("nowhere", path.c_str());
+      ::unlink(path.c_str());
+    }
+  int failed = 0;
+  for (int i = 0; i < 3'000; ++i) {
+    const auto file = LeaseFile::open(host.folder(), "place-0");
+    if (!file && file.error().error_class != ErrorClass::busy) ++failed;
+    if (file) ::unlink(path.c_str());
+  }
+  REQUIRE(::kill(squatter, SIGKILL) == 0);
+  REQUIRE(::waitpid(squatter, nullptr, 0) == squatter);
+  CHECK(failed == 0);
 }
 
 // Each costs the kernel a walk through all that are locked.

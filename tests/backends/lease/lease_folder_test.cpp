@@ -179,6 +179,10 @@ TEST_CASE("where somebody squats on the mutex the next folder is taken") {
   CHECK(folder->path == places.open().path);
   CHECK(folder->others.size() == 1);
   CHECK(other_lease_folders(*folder)->size() == 1);
+  CHECK(squats_on(*folder) ==
+        std::vector<std::string>{"'" + mutex + "' is " + what +
+                                 " of nobody, so that no slots can be held with it; tasks use the "
+                                 "next folder"});
   const auto none = open_lease_folder({places.own()});
   REQUIRE_FALSE(none);
   CHECK(none.error().error_class == ErrorClass::host);
@@ -209,6 +213,10 @@ TEST_CASE("where somebody squats on the lock of a slot all is taken in the next 
   const std::string there = places.open().path + "/train-lease-place-0";
   REQUIRE(::unlink(there.c_str()) == 0);
   REQUIRE(::mkdir(there.c_str(), 0777) == 0);
+  const std::string words = "' is a folder of root, so that no slots can be held with it";
+  CHECK(squats_on(open_lease_folder(order).value()) ==
+        std::vector<std::string>{"'" + squat + words + "; tasks that need it use the next folder",
+                                 "'" + there + words});
   const auto refused = task("third")->take({whole_slot(0)});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().diagnostics.size() == 2);

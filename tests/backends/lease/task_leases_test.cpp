@@ -521,6 +521,41 @@ TEST_CASE("of files that nobody understands some are read, and those of others a
   ::close(talk[1]);
 }
 
+TEST_CASE("what killed tasks have left hides no task that lives") {
+  const HostUnderTest host;
+  TaskLeases first(host.folder(), words_of("a"));
+  REQUIRE(first.take({whole_slot(0)})->empty());
+  for (int i = 0; i < most_files_of_user + 10; ++i)
+    std::ofstream(host.path() + "/holder-" + std::to_string(::getuid()) + "-x-" +
+                  std::to_string(i));
+  const auto last =
+      LeaseFile::make_record(host.folder(), "holder-" + std::to_string(::getuid()) + "-b", "words");
+  REQUIRE(last);
+  int read = 0;
+  read_living_files(host.folder(), "holder-", 1'000,
+                    [&](const LivingFile&, std::string_view) { return ++read > 0; });
+  CHECK(read == 2);
+}
+
+// What was not looked at is not free, and nobody is said to have removed it.
+TEST_CASE("of more lock files than one look reads the others count as held") {
+  const HostUnderTest host;
+  TaskLeases ours(host.folder(), words_of("a"));
+  REQUIRE(ours.take({whole_slot(0)})->empty());
+  constexpr int more_than_are_read = 8'200;
+  for (int i = 0; i < more_than_are_read; ++i)
+    std::ofstream(host.path() + "/custom-" + std::to_string(i));
+  const auto holders = holders_on(host.folder(), user_name_in_passwd);
+  REQUIRE(holders.size() == 2);
+  const auto unknown = std::find_if(holders.begin(), holders.end(),
+                                    [](const LeaseHolder& each) { return each.task.empty(); });
+  REQUIRE(unknown != holders.end());
+  CHECK(std::any_of(unknown->leases.begin(), unknown->leases.end(), [](const auto& held) {
+    return held.key == LeaseKey{LeaseKey::Kind::place, 0, {}};
+  }));
+  CHECK(tasks_without_locks(host.folder()).empty());
+}
+
 // As while root makes a better folder, and tasks that came before have theirs.
 TEST_CASE("what is held in one folder of a host is held in the other ones") {
   const HostUnderTest earlier;
