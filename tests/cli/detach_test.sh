@@ -69,7 +69,7 @@ leaves_no_core() {
     local kib
     for kib in 0 8; do
         [ "$kib" = 0 ] || with_environment "$train" task kill "$id" 2>"$work/err"
-        id=$( (ulimit -S -c $kib; exec_with_environment "$train" launch -d -n 1 -- /bin/sh -c 'exec sleep 4711') 2>"$work/err")
+        id=$( (ulimit -S -c "$kib"; exec_with_environment "$train" launch -d -n 1 -- /bin/sh -c 'exec sleep 4711') 2>"$work/err")
         status=$?
         expect_status 0
         expect_equal "limit of the launcher" 1 "$(limit_of_cores "$(launcher_of)")"
