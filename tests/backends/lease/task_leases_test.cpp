@@ -525,7 +525,7 @@ TEST_CASE("what killed tasks have left hides no task that lives") {
   const HostUnderTest host;
   TaskLeases first(host.folder(), words_of("a"));
   REQUIRE(first.take({whole_slot(0)})->empty());
-  for (int i = 0; i < most_files_of_user + 10; ++i)
+  for (int i = 0; i < 8 * most_files_of_user; ++i)
     std::ofstream(host.path() + "/holder-" + std::to_string(::getuid()) + "-x-" +
                   std::to_string(i));
   const auto last =
