@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every C++ source is as clang-format 14 (Debian 12's) leaves it; other versions differ in details.
+# Every C++ and CUDA source is as clang-format 14 (Debian 12's) leaves it; other versions differ in details.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -13,5 +13,5 @@ if [ "$version" != "version 14" ]; then
     echo "SKIPPED: clang-format 14 is needed, $formatter is $version"
     exit 77
 fi
-find backends cli config_schema launcher tests -name '*.[ch]pp' -print0 |
+find backends cli config_schema examples launcher tests \( -name '*.[ch]pp' -o -name '*.cu' \) -print0 |
     xargs -0 -n 40 -P 2 "$formatter" --dry-run -Werror

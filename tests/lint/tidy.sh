@@ -23,7 +23,7 @@ skip() {
 options=(--quiet -p "$build" --extra-arg=-DASIO_SEPARATE_COMPILATION
     --extra-arg=-Wno-unknown-warning-option)
 analyzer=no
-folders=(cli backends launcher config_schema)
+folders=(cli backends launcher config_schema examples)
 sources=()
 for argument in "$@"; do
     case $argument in
