@@ -161,10 +161,10 @@ Result<std::vector<Row>> measure(const Settings& settings, Gpu& gpu, Communicato
     rows.push_back(*row);
     on_row(*row);
     if (row->wrong > 0)
-      return Failure{std::to_string(row->wrong) + " sums of " + std::to_string(bytes) +
-                     " bytes are wrong: the GPUs, their links or NCCL cannot be trusted; try "
-                     "NCCL_ALGO=Ring, other "
-                     "GPUs, another NCCL"};
+      return Failure{"wrong sums in an all-reduce of " + std::to_string(bytes) +
+                     " bytes: " + std::to_string(row->wrong) +
+                     "; the GPUs, their links or NCCL cannot be trusted: try NCCL_ALGO=Ring, other "
+                     "GPUs, or another NCCL"};
   }
   return rows;
 }

@@ -97,7 +97,7 @@ little_memory() {
 wrong_sum() {
     launch_fakes 1 FAKE_NCCL_FAULT=wrong FAKE_NCCL_RANK=0 --factor 8
     expect_status 1
-    expect_err '1 sums of 4096 bytes are wrong: the GPUs, their links or NCCL cannot be trusted'
+    expect_err 'wrong sums in an all-reduce of 4096 bytes: 1; the GPUs, their links or NCCL cannot be trusted'
     expect_rows '8 0,64 0,512 0,4096 1'
 }
 

@@ -201,7 +201,7 @@ TEST_CASE("a rank that hangs up before all are there may come again") {
 TEST_CASE("ranks that never come are named, to rank 0 and to those that came", "[waits]") {
   const HeldPort port;
   auto limited = meeting_at(port, 0, 8);
-  limited.limit = train::testing::patience(3s);
+  limited.limit = train::testing::patience(1s);
   auto rank_3 = fetching(meeting_at(port, 3, 8));
   auto rank_0 = handing_out(limited);
   const std::string why = failure_of(rank_0);
@@ -258,7 +258,7 @@ TEST_CASE("ranks that do not belong together are refused with the reason") {
 TEST_CASE("what refused ranks say is part of why others are missing", "[waits]") {
   const HeldPort port;
   auto limited = meeting_at(port, 0, 2);
-  limited.limit = train::testing::patience(3s);
+  limited.limit = train::testing::patience(1s);
   auto rank_0 = handing_out(limited);
   auto larger = fetching(meeting_at(port, 1, 3));
   CHECK_THAT(failure_of(larger), Contains("give all the same WORLD_SIZE"));

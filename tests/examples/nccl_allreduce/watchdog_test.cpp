@@ -30,10 +30,9 @@ TEST_CASE("a step that has taken too long is named", "[waits]") {
 
 TEST_CASE("a step that follows takes the place of the one before", "[waits]") {
   Watched watched;
-  watched.watchdog.begin("the first", train::testing::patience(1s));
+  watched.watchdog.begin("the first", train::testing::patience(300ms));
   watched.watchdog.begin("the second", 1h);
-  CHECK(
-      train::testing::stays([&] { return !watched.is_late(); }, train::testing::patience(1500ms)));
+  CHECK(train::testing::stays([&] { return !watched.is_late(); }, train::testing::patience(450ms)));
 }
 
 TEST_CASE("a watchdog that has nothing to watch ends") {
