@@ -207,7 +207,7 @@ check_examples() {
     local file
     for file in examples/*/*.yaml; do
         [[ ${file##*/} != hosts* ]] || continue
-        TRAIN_HOSTFILE='' "$train" plan "$file" -H localhost:16 >"$work/out" 2>"$work/err" ||
+        TRAIN_HOSTFILE='' "$train" plan "$file" -H node01:16 >"$work/out" 2>"$work/err" ||
             note_failure "$file:" "$(cat "$work/err")"
         ! grep -v 'advice' "$work/err" | grep -q . || note_failure "$file:" "$(cat "$work/err")"
         "$train" config check -W "$file" >"$work/out" 2>&1 || note_failure "$file is not legal"
