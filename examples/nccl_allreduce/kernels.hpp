@@ -24,7 +24,8 @@ cudaError_t launch_count_wrong(const float* values, std::size_t count, int ranks
 constexpr float rank_share(int ranks) {
   const int whole = ranks / rank_period;
   const int rest = ranks % rank_period;
-  return static_cast<float>(whole * (rank_period * (rank_period - 1) / 2) + rest * (rest - 1) / 2);
+  const int share = whole * (rank_period * (rank_period - 1) / 2) + rest * (rest - 1) / 2;
+  return static_cast<float>(share);
 }
 
 }  // namespace nccl_allreduce
