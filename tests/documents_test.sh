@@ -26,7 +26,7 @@ expect_same() {
 check_markup() {
     local page said
     command -v mandoc >/dev/null || { note_failure "there is no mandoc"; return; }
-    for page in man/*.[15]; do
+    for page in man/*.[157]; do
         said=$(mandoc -Tlint -W warning "$page") || note_failure "$page:" "$said"
         said=$(mandoc -Tascii "$page" 2>/dev/null | sed 's/.\x08//g' | awk 'length > 80')
         [ -z "$said" ] || note_failure "$page is wider than a terminal:" "$said"
@@ -117,7 +117,7 @@ check_version() {
 # "FILE: COMMAND" of each; what follows a # or two spaces explains it.
 shown_commands() {
     grep -H '^\$ train ' README.md | sed 's/\$ //'
-    grep -H '^train ' man/*.[15]
+    grep -H '^train ' man/*.[157]
     grep -HE '^(#     |  )train (launch|plan|task|config) ' examples/quickstart.sh examples/*/*.yaml | sed -E 's/:(#     |  )/:/'
     "$train" --help | sed -n 's/^  train /--help:train /p'
 }
