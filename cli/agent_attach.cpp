@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/accelerator/cpu_topology.hpp"
 #include "backends/accelerator/gpu_count.hpp"
 #include "backends/accelerator/gpu_users.hpp"
 #include "backends/context/host_contexts.hpp"
@@ -58,6 +59,7 @@ AgentMeans means_to_look() {
     return GpuNames{std::move(identities.cuda), std::move(identities.rocm),
                     std::move(identities.cuda_type)};
   };
+  means.look_at_cpus = [] { return look_at_cpus(allowed_cpus()); };
   means.gpu_users = [] { return gpu_users(); };
   if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
     means.lease_folder = folder;

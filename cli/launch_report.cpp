@@ -226,6 +226,10 @@ TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
   return line;
 }
 
+void record_binding(RankRecord& record, const std::vector<int>& cpus) {
+  record.cpus = fold_ranks(cpus);
+}
+
 void record_usage(RankRecord& record, const RankUsage& usage) {
   record.cpu_ms = usage.cpu.count();
   record.memory.reset();
@@ -246,6 +250,7 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
     record.stopped = rank.state == RankOutcome::State::stopped;
     record.core = rank.core;
     // What a launcher before this one has recorded of a rank stays, where nothing else is known.
+    if (!rank.cpus.empty()) record_binding(record, rank.cpus);
     if (rank.usage) record_usage(record, *rank.usage);
     if (rank.code || rank.signal) record.memory.reset();
     if (!rank.memory_kill) continue;

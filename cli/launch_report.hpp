@@ -24,6 +24,8 @@ TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
 TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
                                 const TaskRecord& task);
 
+/// Writes the CPUs that a rank is bound to into its record.
+void record_binding(RankRecord& record, const std::vector<int>& cpus);
 /// Writes what a rank uses, or has used, into its record.
 void record_usage(RankRecord& record, const RankUsage& usage);
 

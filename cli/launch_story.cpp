@@ -82,6 +82,10 @@ TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on
   };
   hooks.on_report = [this](const MetricsReport& report) { reported(report); };
   hooks.on_ignored_lines = [this](std::uint64_t lines) { lines_ignored(lines); };
+  hooks.on_bound = [this](int rank, const std::vector<int>& cpus) {
+    record_binding(task_.ranks[static_cast<std::size_t>(rank)], cpus);
+    recorder_.write_later();
+  };
   hooks.on_usage = [this](int rank, const RankUsage& usage) { used(rank, usage); };
   hooks.on_restart = [this](const task_action::AnnounceRestart& action) { restart(action); };
   hooks.on_context = [this](const ContextSummary& context) { context_.named(context); };
@@ -101,6 +105,7 @@ void LaunchStory::begin_attempt(int attempt, UnixMillis begun) {
     record.started = begun;
     record.hosts = task_.hosts;
     for (RankRecord& rank : task_.ranks) forget_usage(rank);
+    for (RankRecord& rank : task_.ranks) rank.cpus.clear();
   }
   task_.restarts = attempt;
   if (attempt == 0) return;

@@ -19,10 +19,12 @@ namespace train {
 
 namespace {
 
-constexpr std::size_t column_count = 7;
+constexpr std::size_t column_count = 8;
+constexpr std::size_t cpus_column = 3;  // shown where a rank is bound to some
 using Columns = std::array<std::string, column_count>;
 // Numbers stand to the right.
-constexpr std::array<bool, column_count> is_number = {true, false, false, true, true, true, false};
+constexpr std::array<bool, column_count> is_number = {true, false, false, false,
+                                                      true, true,  true,  false};
 
 bool has_failed(const RankRecord& rank) {
   return !rank.stopped && (rank.signal || rank.exit_code.value_or(0) != 0);
@@ -76,10 +78,20 @@ std::string slots_text(const RankRow& row) {
   return row.first->slots.empty() ? "-" : row.first->slots;
 }
 
+// At most so much of a list with gaps.
+std::string cpus_text(const RankRow& row) {
+  constexpr std::size_t longest = 32;
+  if (row.size() > 1) return "...";
+  const std::string& cpus = row.first->cpus;
+  if (cpus.size() > longest) return cpus.substr(0, cpus.rfind(',', longest - 4)) + ",...";
+  return cpus.empty() ? "-" : cpus;
+}
+
 Columns columns_of(const RankRow& row) {
   return {rank_range(row.first->rank, static_cast<int>(row.size())),
           hosts_text(row),
           slots_text(row),
+          cpus_text(row),
           most_text(row, &RankRecord::cpu_ms, format_duration),
           most_text(row, &RankRecord::memory, memory_text),
           most_text(row, &RankRecord::memory_peak, memory_text),
@@ -110,8 +122,14 @@ std::vector<RankRow> folded(const std::vector<RankRow>& rows, bool over_hosts) {
 }
 
 std::string text_of(const std::vector<RankRow>& rows) {
-  std::vector<Columns> lines = {{"RANK", "HOST", "SLOTS", "CPU", "MEMORY", "PEAK", "ENDED"}};
-  for (const RankRow& row : rows) lines.push_back(columns_of(row));
+  std::vector<Columns> lines = {
+      {"RANK", "HOST", "SLOTS", "CPUS", "CPU", "MEMORY", "PEAK", "ENDED"}};
+  bool is_any_bound = false;
+  for (const RankRow& row : rows) {
+    lines.push_back(columns_of(row));
+    is_any_bound |=
+        std::any_of(row.first, row.end, [](const RankRecord& rank) { return !rank.cpus.empty(); });
+  }
   std::array<std::size_t, column_count> widths{};
   for (const Columns& line : lines)
     for (std::size_t i = 0; i < column_count; ++i)
@@ -120,6 +138,7 @@ std::string text_of(const std::vector<RankRow>& rows) {
   for (const Columns& line : lines) {
     std::string shown;
     for (std::size_t i = 0; i < column_count; ++i) {
+      if (i == cpus_column && !is_any_bound) continue;
       const std::string cell =
           is_number[i] ? fmt::format("{:>{}}", line[i], widths[i]) : padded(line[i], widths[i]);
       shown += (i == 0 ? "" : "  ") + cell;

@@ -17,6 +17,8 @@ namespace train {
 
 namespace {
 
+constexpr unsigned long long most_nodes = 4'096;
+
 using Session = std::map<std::string, std::string>;
 
 // A GPU that the drivers know.
@@ -24,6 +26,7 @@ struct Gpu {
   std::string uuid;
   std::string model = {};
   std::string file = {};  ///< of NVIDIA's
+  int node = -1;          ///< of NUMA; -1: not known
   bool is_usable = true;
   bool is_split = false;
 };
@@ -40,6 +43,16 @@ std::optional<BusPlace> bus_place(const std::string& name) {
   if (std::sscanf(name.c_str(), "%x:%x:%x.%x%c", &domain, &bus, &device, &function, &rest) != 4)
     return std::nullopt;
   return BusPlace(domain, bus, device, function);
+}
+
+// The driver of the bus says -1 where it does not know.
+int node_of(const GpuFiles& files, const BusPlace& place) {
+  const auto [domain, bus, device, function] = place;
+  const std::string text =
+      small_text(fmt::format("{}/bus/pci/devices/{:04x}:{:02x}:{:02x}.{:x}/numa_node", files.sys,
+                             domain, bus, device, function));
+  const auto node = number_of(std::string_view(text).substr(0, text.find('\n')));
+  return node && *node < most_nodes ? static_cast<int>(*node) : -1;
 }
 
 bool has_setuid(const std::string& program) {
@@ -78,6 +91,7 @@ std::vector<Gpu> nvidia_gpus(const GpuFiles& files) {
     gpus.push_back({.uuid = std::string(value_of(text, "GPU UUID", ':')),
                     .model = std::string(value_of(text, "Model", ':')),
                     .file = std::move(file),
+                    .node = node_of(files, place),
                     .is_usable = is_usable,
                     .is_split = is_in_mig_mode(files, minor)});
   }
@@ -100,6 +114,15 @@ std::uint64_t own_memory(const std::string& node) {
   return bytes;
 }
 
+// Of the properties of a node: the bus, then five bits of the device and three of the function.
+BusPlace bus_place_of_kfd(std::string_view properties) {
+  const auto at = [&](const char* key) {
+    return static_cast<unsigned>(number_of(value_of(properties, key, ' ')).value_or(0));
+  };
+  const unsigned location = at("location_id");
+  return {at("domain"), location >> 8 & 0xff, location >> 3 & 0x1f, location & 7};
+}
+
 std::vector<Gpu> amd_gpus(const GpuFiles& files) {
   constexpr std::uint64_t least_memory = std::uint64_t{4} << 30;
   const std::string folder = files.sys + "/class/kfd/kfd/topology/nodes";
@@ -119,6 +142,7 @@ std::vector<Gpu> amd_gpus(const GpuFiles& files) {
     const auto unique = number_of(value_of(text, "unique_id", ' ')).value_or(0);
     const std::string_view minor = value_of(text, "drm_render_minor", ' ');
     gpus.push_back({.uuid = unique == 0 ? "" : fmt::format("GPU-{:016x}", unique),
+                    .node = node_of(files, bus_place_of_kfd(text)),
                     .is_usable = may_use_driver &&
                                  may_use(fmt::format("{}/dri/renderD{}", files.dev, minor))});
   }
@@ -215,6 +239,13 @@ GpuIdentities gpu_identities(const GpuFiles& files) {
   for (std::string& uuid : identities.cuda)
     if (uuid.find('?') != uuid.npos) uuid.clear();
   return identities;
+}
+
+GpuNodes gpu_nodes(const GpuFiles& files) {
+  GpuNodes nodes;
+  for (const Gpu& gpu : usable_ones(nvidia_gpus(files))) nodes.cuda.push_back(gpu.node);
+  for (const Gpu& gpu : usable_ones(amd_gpus(files))) nodes.rocm.push_back(gpu.node);
+  return nodes;
 }
 
 HostGpus count_gpus(const Session& session, const GpuFiles& files) {

@@ -30,6 +30,14 @@ struct GpuIdentities {
 };
 GpuIdentities gpu_identities(const GpuFiles& files = {});
 
+/// The NUMA node of each GPU by the numbers of `HostGpus`, as the PCI bus has it; -1: none is
+/// known.
+struct GpuNodes {
+  std::vector<int> cuda = {};
+  std::vector<int> rocm = {};
+};
+GpuNodes gpu_nodes(const GpuFiles& files = {});
+
 /// Counts the GPUs that a program of this session may use, from what the kernel shows alone: a
 /// static program cannot load a driver's library. `session` is its environment.
 ///

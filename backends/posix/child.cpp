@@ -92,6 +92,10 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
     if (::syscall(SYS_dup3, setup->standard[number], number, 0) < 0)
       give_up(shared, ChildStep::descriptors);
   if (::chdir(setup->working_directory) != 0) give_up(shared, ChildStep::chdir);
+  if (!setup->cpus.empty() &&
+      ::syscall(SYS_sched_setaffinity, 0, setup->cpus.size() * sizeof(unsigned long),
+                setup->cpus.data()) != 0)
+    give_up(shared, ChildStep::affinity);
   close_others({});
   // Both were only raised or lowered within their hard limits: this cannot fail.
   if (setup->open_files != nullptr)
@@ -243,6 +247,17 @@ ChildSetup::ChildSetup(const std::string& program_path,
       environment(exec_pointers(variable_texts)),
       working_directory(directory.c_str()) {}
 
+std::vector<unsigned long> cpu_mask(const std::vector<int>& cpus) {
+  constexpr std::size_t bits = sizeof(unsigned long) * 8;
+  std::vector<unsigned long> mask;
+  for (const int cpu : cpus) {
+    const auto number = static_cast<std::size_t>(cpu);
+    if (mask.size() <= number / bits) mask.resize(number / bits + 1);
+    mask[number / bits] |= 1UL << number % bits;
+  }
+  return mask;
+}
+
 const char* to_string(ChildStep step) {
   switch (step) {
     case ChildStep::none:
@@ -259,6 +274,8 @@ const char* to_string(ChildStep step) {
       return "standard descriptors";
     case ChildStep::chdir:
       return "chdir";
+    case ChildStep::affinity:
+      return "sched_setaffinity";
     case ChildStep::exec:
       return "exec";
     case ChildStep::pidfd:

@@ -59,6 +59,8 @@ struct ChildSetup {
   std::vector<char*> argv;         ///< ends with a null pointer
   std::vector<char*> environment;  ///< ends with a null pointer
   const char* working_directory;
+  /// That it may run on, as the kernel has them; empty: as the parent. See `cpu_mask`.
+  std::vector<unsigned long> cpus = {};
   int standard[3] = {-1, -1, -1};      ///< become descriptors 0, 1 and 2; all above 2
   const rlimit* open_files = nullptr;  ///< limit of descriptors; null: as the parent's
   /// The open directory of the cgroup that it executes its program in; -1: the parent's. A child
@@ -70,6 +72,10 @@ struct ChildSetup {
   OnParentEnd on_parent_end = OnParentEnd::die;
 };
 
+/// A set of CPUs as the kernel takes it, in whole words; the numbers are ascending and not
+/// negative.
+std::vector<unsigned long> cpu_mask(const std::vector<int>& cpus);
+
 /// What the child was doing when it failed.
 enum class ChildStep {
   none,
@@ -79,6 +85,7 @@ enum class ChildStep {
   parent,
   descriptors,
   chdir,
+  affinity,
   exec,
   pidfd,  ///< no descriptor of it could be had: nobody could wait for it, so it was killed
 };

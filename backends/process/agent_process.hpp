@@ -11,6 +11,7 @@
 #include "backends/process/cgroup.hpp"
 #include "backends/process/fence.hpp"
 #include "backends/process/host_directory.hpp"
+#include "launcher/agent/cpu_binding.hpp"
 #include "launcher/lease/lease.hpp"
 #include "launcher/ports/context_store.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
@@ -39,6 +40,8 @@ struct AgentMeans {
   Fence* fence = nullptr;     ///< that its guard watches, if there is one
   CountGpus count_gpus = {};  ///< without it, there are no GPUs; any thread may call it
   NameGpus name_gpus = {};    ///< likewise; without it, they have no identities
+  /// The CPUs of this session; likewise. Without it no rank is bound.
+  std::function<CpuTopology()> look_at_cpus = {};
   /// Likewise: the processes that compute on GPUs, those of tasks too (`LeaseHolder::pid`).
   std::function<std::vector<LeaseHolder>()> gpu_users = {};
   /// To its guard, if there is one: what is sent there is held as long as that lives.

@@ -139,6 +139,8 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   Problems problems(checked.told);
   check_ranks(prepare, calls, problems);
   if (means.count_gpus) checked.told.gpus = means.count_gpus();
+  if (prepare.cpu_binding.mode != CpuBinding::none && means.look_at_cpus)
+    checked.told.cpus = means.look_at_cpus();
   checked.told.ends_with_login = at_own_logout() != AtLogout::nothing;
   if (!prepare.interface.empty())
     if (const auto there = check_interface(prepare.interface); !there) problems.add(there.error());

@@ -71,6 +71,7 @@ Result<ProcessSpec> RankProcesses::process_of(const RankCommand& command, FileCa
   for (const auto& [name, value] : environment_of(command))
     spec.environment.push_back(fmt::format("{}={}", name, value));
   spec.argv = command.entrypoint.argv;
+  spec.cpus = command.cpus;
   if (spec.argv.empty()) spec.argv = {shell, "-c", command.entrypoint.shell};
   return spec;
 }

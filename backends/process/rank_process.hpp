@@ -34,7 +34,7 @@ class RankProcesses {
 
   /// The program with its arguments and environment: that of this process, without what other
   /// launchers have left in it, and with the variables of the rank over it; PATH and PYTHONPATH end
-  /// with the tools. Errors are those of `program_of`.
+  /// with the tools. It is bound as the rank is. Errors are those of `program_of`.
   Result<ProcessSpec> process_of(const RankCommand& command, FileCalls* calls = nullptr);
 
  private:

@@ -102,6 +102,12 @@ tl::unexpected<Error> explain(const ProcessSpec& spec, const StartedChild& child
                               FileCalls* calls) {
   if (child.failed == ChildStep::chdir) return explain_chdir(spec, child.error, calls);
   if (child.failed == ChildStep::exec) return explain_exec(spec, child.error, calls);
+  if (child.failed == ChildStep::affinity)
+    return fail(ErrorClass::host,
+                fmt::format("cannot bind '{}' to its CPUs (sched_setaffinity): {}", spec.program,
+                            system_reason(child.error)),
+                "they may have gone offline since this host was checked: launch again, or leave "
+                "out 'cpu_binding'");
   if (child.failed == ChildStep::pidfd)
     return fail(ErrorClass::host, "the kernel of this host has no process descriptors",
                 "Linux 5.3 or later is needed, or a free descriptor (ulimit -n)");
@@ -124,6 +130,7 @@ Result<ChildAnswer> start_as_child(const ChildRequest& request) {
   setup.open_files = request.open_files;
   setup.cgroup = request.cgroup;
   setup.joins_cgroup = request.joins_cgroup;
+  setup.cpus = cpu_mask(spec.cpus);
   ChildAnswer answer{start_child(setup)};
   answer.there_at = boot_time();
   return answer;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 #include "backends/posix/files.hpp"
@@ -21,12 +22,13 @@ namespace {
 constexpr std::size_t most_descriptors = 4;
 
 // The packet of a start. Its text, which can be long, is in a file without a name: the program, the
-// working directory, the arguments and the variables, each with a zero at its end.
+// working directory, the arguments, the variables and the CPUs, each with a zero at its end.
 struct StartQuestion {
   std::uint64_t text_size = 0;
   std::uint32_t attempt = 0;
   std::uint32_t arguments = 0;
   std::uint32_t variables = 0;
+  std::uint32_t cpus = 0;
   std::uint32_t has_cgroup = 0;
   std::uint32_t joins_cgroup = 0;
   std::uint32_t has_limit = 0;
@@ -98,6 +100,7 @@ std::string text_of(const ProcessSpec& spec) {
   add(spec.working_directory);
   for (const std::string& argument : spec.argv) add(argument);
   for (const std::string& variable : spec.environment) add(variable);
+  for (const int cpu : spec.cpus) add(std::to_string(cpu));
   return text;
 }
 
@@ -124,6 +127,8 @@ ProcessSpec spec_in(std::string_view text, const StartQuestion& question) {
   for (std::uint32_t i = 0; i < question.arguments; ++i) spec.argv.push_back(take_part(text));
   for (std::uint32_t i = 0; i < question.variables; ++i)
     spec.environment.push_back(take_part(text));
+  for (std::uint32_t i = 0; i < question.cpus; ++i)
+    spec.cpus.push_back(std::atoi(take_part(text).c_str()));
   return spec;
 }
 
@@ -222,6 +227,7 @@ Result<std::optional<ChildAnswer>> ask_for_child(int socket, const ChildRequest&
   question.attempt = attempt;
   question.arguments = static_cast<std::uint32_t>(request.spec.argv.size());
   question.variables = static_cast<std::uint32_t>(request.spec.environment.size());
+  question.cpus = static_cast<std::uint32_t>(request.spec.cpus.size());
   question.has_cgroup = request.cgroup >= 0 ? 1 : 0;
   question.joins_cgroup = request.joins_cgroup ? 1 : 0;
   question.has_limit = request.open_files != nullptr ? 1 : 0;

@@ -19,6 +19,7 @@ json rank_to_json(const RankRecord& rank) {
   if (!rank.core.empty()) object["core"] = rank.core;
   if (!rank.log_file.empty()) object["log_file"] = rank.log_file;
   // Earlier versions neither write nor read these.
+  if (!rank.cpus.empty()) object["cpus"] = rank.cpus;
   if (rank.cpu_ms) object["cpu_ms"] = *rank.cpu_ms;
   if (rank.memory) object["memory"] = *rank.memory;
   if (rank.memory_peak) object["memory_peak"] = *rank.memory_peak;
@@ -62,6 +63,7 @@ std::optional<RankRecord> rank_from_json(const json& object) {
                     .log_file = text("log_file"),
                     .oom = text("oom"),
                     .core = text("core"),
+                    .cpus = text("cpus"),
                     .cpu_ms = member<std::int64_t>(object, "cpu_ms", bad),
                     .memory = member<std::int64_t>(object, "memory", bad),
                     .memory_peak = member<std::int64_t>(object, "memory_peak", bad)};

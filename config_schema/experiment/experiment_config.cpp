@@ -36,6 +36,8 @@ constexpr std::array<std::string_view, 7> frameworks = {"torch",   "jax", "tenso
 constexpr std::array<std::string_view, 5> backends = {"auto", "nccl", "gloo", "mpi", "ucc"};
 constexpr std::array<std::string_view, 3> devices_words = {"auto", "shared", "per_rank"};
 constexpr std::array<std::string_view, 2> processes_words = {"per_rank", "per_host"};
+constexpr std::array<std::string_view, 5> binding_words = {"none", "auto", "node", "socket",
+                                                           "exclusive"};
 
 template <class Enum, std::size_t N>
 Enum enum_of(const std::array<std::string_view, N>& words, const std::string& word) {
@@ -184,6 +186,7 @@ void ExperimentReader::read_choices() {
   config_.backend = enum_of<CollectiveBackend>(backends, fields_.text("backend"));
   config_.visible_devices = enum_of<VisibleDevices>(devices_words, fields_.text("visible_devices"));
   config_.processes = enum_of<Processes>(processes_words, fields_.text("processes"));
+  config_.cpu_binding = enum_of<CpuBinding>(binding_words, fields_.text("cpu_binding"));
 }
 
 void ExperimentReader::read_written() {
@@ -339,6 +342,9 @@ std::string_view to_string(VisibleDevices value) {
 }
 std::string_view to_string(Processes value) {
   return processes_words[static_cast<std::size_t>(value)];
+}
+std::string_view to_string(CpuBinding value) {
+  return binding_words[static_cast<std::size_t>(value)];
 }
 
 Result<ExperimentConfig> parse_experiment(const SourceText& source,

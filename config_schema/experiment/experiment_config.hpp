@@ -87,6 +87,8 @@ enum class Processes { per_rank, per_host };
 enum class SpoolOverflow { block, drop };
 /// Whether hosts hold what a trial takes of them, for it alone.
 enum class Leasing { automatic, none };
+/// Which cores of its host a rank may run on.
+enum class CpuBinding { none, automatic, node, socket, exclusive };
 
 /// A wait without an end: longer than any machine runs, and short enough to be added to instants.
 inline constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365 * 100);
@@ -102,6 +104,7 @@ std::string_view to_string(Framework framework);
 std::string_view to_string(CollectiveBackend backend);
 std::string_view to_string(VisibleDevices devices);
 std::string_view to_string(Processes processes);
+std::string_view to_string(CpuBinding binding);
 
 /// A variable of every rank. Without a value it is taken from the launcher's environment and never
 /// shown.
@@ -199,6 +202,7 @@ struct ExperimentConfig {
   CollectiveBackend backend = CollectiveBackend::automatic;
   VisibleDevices visible_devices = VisibleDevices::automatic;
   Processes processes = Processes::per_rank;
+  CpuBinding cpu_binding = CpuBinding::none;
 
   std::vector<EnvironmentVariable> environment;
   /// Variables of the launcher's own environment that the ranks get when they are set there.

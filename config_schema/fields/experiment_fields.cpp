@@ -231,9 +231,10 @@ constexpr Field how_it_ends[] = {
         .to(86'400),
     Field{"stop_grace", duration, train, "10s",
           "time from the stop signal to SIGKILL when ranks are stopped"},
-    Field{"cpu_binding", string, train, "none", "what ranks are bound to"}
-        .one_of("none")
-        .later_ones("cores|numa|sockets"),
+    Field{"cpu_binding", string, train, "none",
+          "cores that a rank runs on: all that the session may use, those of the NUMA node or "
+          "socket of its GPUs, or a share of that node for itself; auto: only where that gains"}
+        .one_of("none|auto|node|socket|exclusive"),
     Field{"hang_timeout", duration, train, "",
           "stops a trial whose ranks print nothing for so long"}
         .later(),

@@ -117,6 +117,7 @@ void AgentAttempt::on(const agent_event::HostChecked& event, Instant now) {
   if (!event.problems.empty()) return refuse({event.problems, event.error_class});
   run_directory_ = event.run_directory;
   gpus_ = event.gpus;
+  cpus_ = event.cpus;
   ready_at_ = now;
   state_.become(AgentAttemptState::ready);
   state_fact(message::Ready{event.held_ports, run_directory_, gpus_, event.checkpoint_mark,
@@ -152,6 +153,7 @@ void AgentAttempt::go(const message::Go& m) {
   state_.become(AgentAttemptState::running);
   has_started_ = true;
   go_ = m;
+  bind_ranks();
   act(agent_action::ReleasePorts{of_});
   if (!prepare_.leases.wants.empty()) act(agent_action::ConfirmLeases{of_});
   for (const auto& command : prepare_.ranks) {
@@ -176,19 +178,45 @@ void AgentAttempt::go_too_late(Instant now) {
   after_rank_ended();
 }
 
-RankCommand AgentAttempt::command_of(int rank) const {
+std::size_t AgentAttempt::position_of(int rank) const {
   const auto found = std::find_if(prepare_.ranks.begin(), prepare_.ranks.end(),
                                   [&](const RankCommand& command) { return command.rank == rank; });
   assert(found != prepare_.ranks.end());
-  RankCommand complete = *found;
-  complete.environment =
-      fill_in(std::move(complete.environment), go_, prepare_.task_id, run_directory_, rank, gpus_);
+  return static_cast<std::size_t>(found - prepare_.ranks.begin());
+}
+
+RankCommand AgentAttempt::complete(const RankCommand& command, int threads) const {
+  RankCommand complete = command;
+  complete.environment = fill_in(std::move(complete.environment), go_, prepare_.task_id,
+                                 run_directory_, command.rank, gpus_, threads);
   return complete;
+}
+
+// Only now is it known which devices their slots are.
+void AgentAttempt::bind_ranks() {
+  if (prepare_.cpu_binding.mode == CpuBinding::none) return;
+  std::vector<std::vector<int>> nodes;
+  for (const RankCommand& command : prepare_.ranks)
+    nodes.push_back(nodes_of_devices(complete(command, 0).environment, cpus_));
+  cpu_shares_ = share_cpus(cpus_, nodes, prepare_.cpu_binding);
+}
+
+RankCommand AgentAttempt::command_of(int rank) const {
+  const std::size_t position = position_of(rank);
+  const RankCommand& command = prepare_.ranks[position];
+  if (cpu_shares_.ranks.empty()) return complete(command, 0);
+  const CpuShare& share = cpu_shares_.ranks[position];
+  RankCommand bound = complete(command, share.threads);
+  bound.cpus = share.cpus;
+  return bound;
 }
 
 void AgentAttempt::on(const agent_event::RankStarted& event) {
   ranks_[event.rank] = RankState::alive;
-  state_fact(message::RankStarted{event.rank, event.pid});
+  message::RankStarted started{event.rank, event.pid};
+  if (!cpu_shares_.ranks.empty()) started.cpus = cpu_shares_.ranks[position_of(event.rank)].cpus;
+  started.shares_cores = cpu_shares_.has_too_few_cores;
+  state_fact(std::move(started));
   // A stop may have come between the request and the start.
   if (is_running() && is_stopping() && !signal_at_)
     act(agent_action::TerminateRank{event.rank, of_, prepare_.stop_signal});

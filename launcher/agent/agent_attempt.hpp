@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launcher/agent/agent_events.hpp"
+#include "launcher/agent/cpu_binding.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/states/state_table.hpp"
 #include "launcher/wire/message.hpp"
@@ -117,6 +118,9 @@ class AgentAttempt {
   }
   void say(Message message);
   void state_fact(Message message);
+  RankCommand complete(const RankCommand& command, int threads) const;
+  void bind_ranks();
+  std::size_t position_of(int rank) const;
   void tell_leases(std::vector<LeaseHolder> in_the_way);
   void finish();
   message::Stop usual_stop() const { return {prepare_.stop_grace, prepare_.stop_notice, of_}; }
@@ -131,6 +135,8 @@ class AgentAttempt {
   message::Go go_;
   std::string run_directory_;
   HostGpus gpus_;
+  CpuTopology cpus_;
+  CpuShares cpu_shares_;  ///< of the ranks as they were prepared, once they are told to start
   std::map<int, RankState> ranks_;
   bool has_started_ = false;
   bool is_reading_paused_ = false;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "launcher/agent/cpu_binding.hpp"
 #include "launcher/agent/spool.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/wire/message.hpp"
@@ -61,6 +62,7 @@ struct HostChecked {
   std::string checkpoint_mark = {};          ///< as in message::Ready
   bool ends_with_login = false;              ///< likewise
   std::vector<LeaseHolder> in_the_way = {};  ///< as in message::Leases
+  CpuTopology cpus = {};                     ///< where ranks are to be bound
 };
 /// What came of TakeLeases: all is held, somebody is in the way, or nothing can be held there.
 struct LeasesTried {

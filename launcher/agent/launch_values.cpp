@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "config_schema/hosts/host_address.hpp"
@@ -26,11 +27,20 @@ std::string devices_of_slots(std::string_view slots, const std::vector<int>& dev
   return text;
 }
 
+// Nothing for a worker that has the host, as far as is known, for itself.
+std::optional<std::string> threads_of_worker(int threads, std::string_view workers_text) {
+  int workers = 1;
+  std::from_chars(workers_text.data(), workers_text.data() + workers_text.size(), workers);
+  workers = std::max(1, workers);
+  if (threads == 0 && workers == 1) return std::nullopt;
+  return std::to_string(std::max(1, threads / workers));
+}
+
 // Nothing where the variable is not to be set.
 std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const message::Go& go,
                                            const std::string& task_id,
                                            const std::string& run_directory, int rank,
-                                           const HostGpus& gpus) {
+                                           const HostGpus& gpus, int threads) {
   const SlotMeaning slots = go.slots.value_or(SlotMeaning::places);
   switch (entry.at_launch) {
     case AtLaunch::no:
@@ -74,6 +84,8 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
     case AtLaunch::device_positions:
       if (slots == SlotMeaning::places) return std::nullopt;
       return entry.text;
+    case AtLaunch::threads:
+      return threads_of_worker(threads, entry.text);
     case AtLaunch::backend:
       return slots == SlotMeaning::places ? "gloo" : "nccl";
   }
@@ -101,12 +113,12 @@ std::string words_of(const std::vector<RankCommand>& ranks, int rank) {
 std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
                                       const message::Go& go, const std::string& task_id,
                                       const std::string& run_directory, int rank,
-                                      const HostGpus& gpus) {
+                                      const HostGpus& gpus, int threads) {
   std::vector<EnvironmentEntry> complete;
   complete.reserve(environment.size());
   for (auto& entry : environment) {
     if (entry.at_launch != AtLaunch::no) {
-      auto value = at_launch_value(entry, go, task_id, run_directory, rank, gpus);
+      auto value = at_launch_value(entry, go, task_id, run_directory, rank, gpus, threads);
       if (!value) continue;
       entry.text = std::move(*value);
       entry.at_launch = AtLaunch::no;

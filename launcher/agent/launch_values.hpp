@@ -9,11 +9,11 @@
 namespace train {
 
 /// The environment of a rank with everything that only a launch can know filled in; without the
-/// variables that are not to be set on hosts like this one.
+/// variables that are not to be set on hosts like this one. `threads`: as in `CpuShare`.
 std::vector<EnvironmentEntry> fill_in(std::vector<EnvironmentEntry> environment,
                                       const message::Go& go, const std::string& task_id,
                                       const std::string& run_directory, int rank,
-                                      const HostGpus& gpus = {});
+                                      const HostGpus& gpus = {}, int threads = 0);
 
 /// What one of these ranks executes, to name it by; arguments with spaces between them.
 std::string words_of(const std::vector<RankCommand>& ranks, int rank);

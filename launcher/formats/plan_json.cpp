@@ -135,6 +135,8 @@ std::string plan_to_json(const Plan& plan, const std::optional<PlannedContext>& 
   text += fmt::format(",\n  \"max_restarts\": {}", plan.experiment.max_restarts);
   if (const auto& limit = plan.experiment.max_runtime)
     text += fmt::format(",\n  \"max_runtime_ms\": {}", limit->count());
+  if (const CpuBinding binding = plan.experiment.cpu_binding; binding != CpuBinding::none)
+    text += ",\n  \"cpu_binding\": " + at_depth(1, std::string(to_string(binding)));
   text += ",\n  \"trials\": [\n    ";
   append_trial(plan, text);
   text += "\n  ]";

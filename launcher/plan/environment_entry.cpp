@@ -10,7 +10,7 @@
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 21> fact_names{{
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 22> fact_names{{
     {AtLaunch::no, "no"},
     {AtLaunch::task_id, "task_id"},
     {AtLaunch::rendezvous_address, "rendezvous_address"},
@@ -32,6 +32,7 @@ constexpr std::array<std::pair<AtLaunch, std::string_view>, 21> fact_names{{
     {AtLaunch::rocm_devices, "rocm_devices"},
     {AtLaunch::device_positions, "device_positions"},
     {AtLaunch::backend, "backend"},
+    {AtLaunch::threads, "threads"},
 }};
 
 std::set<std::string> secrets_of(const ExperimentConfig& experiment) {

@@ -33,6 +33,7 @@ enum class AtLaunch {
   rocm_devices,      ///< of slots: AMD's GPUs; not set where they are anything else
   device_positions,  ///< of the rank's devices among those; not set where slots are places
   backend,           ///< nccl where slots are GPUs, gloo where they are places
+  threads,           ///< of cores that a rank is bound to: for each of its workers, of so many
 };
 
 std::string_view to_string(AtLaunch fact);

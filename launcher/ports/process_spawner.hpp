@@ -15,6 +15,7 @@ struct ProcessSpec {
   std::vector<std::string> argv;         ///< argv[0] included
   std::vector<std::string> environment;  ///< NAME=value, the whole environment
   std::string working_directory;         ///< absolute
+  std::vector<int> cpus = {};            ///< that it may run on, ascending; empty: its starter's
 };
 
 /// A process that was started, in a session (and process group) of its own. The descriptors are

@@ -26,6 +26,7 @@ Json rank_json(const RankRecord& rank) {
           {"stopped", rank.stopped},
           {"oom", rank.oom.empty() ? Json(nullptr) : Json(rank.oom)},
           {"core", rank.core.empty() ? Json(nullptr) : Json(rank.core)},
+          {"cpus", rank.cpus.empty() ? Json(nullptr) : Json(rank.cpus)},
           {"cpu_s", rank.cpu_ms ? Json(static_cast<double>(*rank.cpu_ms) / 1'000) : Json(nullptr)},
           {"memory", or_null(rank.memory)},
           {"memory_peak", or_null(rank.memory_peak)},

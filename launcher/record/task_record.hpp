@@ -50,6 +50,7 @@ struct RankRecord {
   std::string log_file;          ///< absolute path on the launcher's machine
   std::string oom = {};          ///< the kernel killed it for want of memory: of which, and whom
   std::string core = {};         ///< where its core is, in words
+  std::string cpus = {};         ///< of its host that it is bound to: "0-3,8"; empty: to none
   // What it has used with all that it has started, as far as that is known: of the user and the
   // system, then bytes in memory when it was last measured, unless it has ended, and at most.
   std::optional<std::int64_t> cpu_ms = {};

@@ -30,6 +30,11 @@ void Variables::set_default(const std::string& name, std::string text) {
   entries_[name] = {.name = name, .text = std::move(text), .is_default = true};
 }
 
+void Variables::set_default_at_launch(const std::string& name, AtLaunch fact, std::string of) {
+  if (has(name)) return;
+  entries_[name] = {.name = name, .text = std::move(of), .at_launch = fact, .is_default = true};
+}
+
 std::vector<EnvironmentEntry> Variables::entries() const {
   std::vector<EnvironmentEntry> all;
   all.reserve(entries_.size());
@@ -75,6 +80,9 @@ void add_threads(const RankView& view, Variables& variables) {
   if (!cpus.is_zero())
     variables.set_default("OMP_NUM_THREADS",
                           std::to_string(std::max<std::int64_t>(1, cpus.whole())));
+  else if (view.plan.experiment.cpu_binding != CpuBinding::none)
+    variables.set_default_at_launch("OMP_NUM_THREADS", AtLaunch::threads,
+                                    std::to_string(workers_of(view)));
   else if (sharers > 1)
     variables.set_default("OMP_NUM_THREADS", "1");
 }

@@ -18,6 +18,7 @@ class Variables {
   void set_at_launch(const std::string& name, AtLaunch fact, std::string of = {});
   /// Only when the variable is not there yet; the host's session may still say otherwise.
   void set_default(const std::string& name, std::string text);
+  void set_default_at_launch(const std::string& name, AtLaunch fact, std::string of);
 
   bool has(const std::string& name) const { return entries_.count(name) > 0; }
   /// Sorted by name.

@@ -32,6 +32,7 @@ struct RankOutcome {
   std::optional<message::MemoryKill> memory_kill = {};
   std::string core = {};                ///< where its core is, in words; usually empty
   std::optional<RankUsage> usage = {};  ///< the last that its host has said; nothing: not known
+  std::vector<int> cpus = {};           ///< that it is bound to; empty: to none
   bool ended_with_parent = false;       ///< as `message::RankEnded::parent_end` tells
 
   bool operator==(const RankOutcome&) const = default;

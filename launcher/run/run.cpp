@@ -195,6 +195,8 @@ void Run::receive(int host, const message::RankStarted& m) {
   if (rank->never_started) return out_of_turn(host, "'started'");
   if (rank->state != RankOutcome::State::not_started) return fact_again(host, "'started'");
   rank->state = RankOutcome::State::running;
+  rank->cpus = m.cpus;
+  if (m.shares_cores) note_shared_cores(host);
   if (++ranks_started_ < static_cast<int>(outcome_.ranks.size())) return;
   outcome_.all_started = true;
   if (phase_ == RunPhase::running) act(run_action::AllStarted{});
@@ -274,6 +276,11 @@ void Run::receive(int host, const message::Usage& m) {
 const RankUsage* Run::usage_of(int rank) const {
   const bool is_one = rank >= 0 && rank < static_cast<int>(outcome_.ranks.size());
   return is_one && outcome_.ranks[rank].usage ? &*outcome_.ranks[rank].usage : nullptr;
+}
+
+const std::vector<int>* Run::cpus_of(int rank) const {
+  const bool is_one = rank >= 0 && rank < static_cast<int>(outcome_.ranks.size());
+  return is_one && !outcome_.ranks[rank].cpus.empty() ? &outcome_.ranks[rank].cpus : nullptr;
 }
 
 void Run::rank_failed(Failure failure) {

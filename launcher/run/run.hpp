@@ -187,6 +187,8 @@ class Run {
   int world_size() const { return static_cast<int>(outcome_.ranks.size()); }
   /// What this rank uses, as far as its host has said; null: not known.
   const RankUsage* usage_of(int rank) const;
+  /// The CPUs that this rank is bound to; null where it is not, or is not known to run.
+  const std::vector<int>* cpus_of(int rank) const;
   /// What every host is told to start its ranks with. Only once all of them are ready.
   const message::Go& start_message() const { return start_; }
   /// An instant of a host's clock on the launcher's clock, as far as the difference is known; never
@@ -307,6 +309,7 @@ class Run {
   void act_on_leases();
   void decide_start();
   void note_undecided();
+  void note_shared_cores(int host);
   std::string address_of_this_machine() const;
   Result<std::string> address_of(int host) const;
   Result<message::Go> start_message_of_hosts() const;
@@ -358,6 +361,7 @@ class Run {
   std::optional<Instant> interrupted_at_;
   int stop_requests_ = 0;
   int notes_ = 0;  ///< how many the user was told
+  bool has_noted_shared_cores_ = false;
   int ranks_started_ = 0;
   int ranks_done_ = 0;                            ///< exited with code 0 before any stop
   Instant go_at_{0};                              ///< when the ranks were told to start

@@ -110,6 +110,14 @@ void Run::receive(int host, const message::NoStopFile& m) {
       name(host), m.reason)});
 }
 
+void Run::note_shared_cores(int host) {
+  if (std::exchange(has_noted_shared_cores_, true)) return;
+  act(host_action::Note{fmt::format(
+      "host '{}': a rank would get less than one core with 'cpu_binding: exclusive', so ranks "
+      "share those of their NUMA node there (further hosts are not named)",
+      name(host))});
+}
+
 void Run::receive(int host, const message::AgentFailed& m) {
   if (std::exchange(hosts_[host].has_agent_failed, true)) return said_again(host);
   const Error why =

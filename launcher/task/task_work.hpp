@@ -109,6 +109,9 @@ struct TaskHooks {
       [](const LogPolicy&, const PolicyMatch&) {};
   /// A rank has said something of its training.
   std::function<void(const MetricsReport& report)> on_report = [](const MetricsReport&) {};
+  /// This rank was started, bound to these CPUs of its host.
+  std::function<void(int rank, const std::vector<int>& cpus)> on_bound =
+      [](int, const std::vector<int>&) {};
   /// A host has said what this rank of it uses, or has used.
   std::function<void(int rank, const RankUsage& usage)> on_usage = [](int, const RankUsage&) {};
   /// So many lines of metrics files were no reports.

@@ -158,6 +158,9 @@ void TrialDriver::tell_usage(const Message& said) {
   if (const auto* used = std::get_if<message::Usage>(&said))
     for (const UsageOfRank& each : used->ranks) tell(each.rank);
   if (const auto* ended = std::get_if<message::RankEnded>(&said)) tell(ended->rank);
+  if (const auto* started = std::get_if<message::RankStarted>(&said); started && run_)
+    if (const std::vector<int>* const cpus = run_->cpus_of(started->rank))
+      hooks_.on_bound(started->rank, *cpus);
 }
 
 void TrialDriver::look_at(const OutputChunk& chunk) {
@@ -292,6 +295,9 @@ message::Prepare TrialDriver::prepare_message(int node) const {
   prepare.leases = leases_[static_cast<std::size_t>(node)];
   // What the task has held it gets before all who wait, also from a new agent, which holds nothing.
   if (task_.restarts() > 0) prepare.leases.order = TicketOrder{0, 0, common_.task_id};
+  const bool has_all_slots = static_cast<int>(planned.slots.size()) == slot_count(planned.host);
+  prepare.cpu_binding = {experiment.cpu_binding,
+                         has_all_slots && experiment.needs.slots.is_whole()};
   prepare.checkpoint_directory = checkpoint_directory(experiment, common_.task_id, trial_.trial);
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
     prepare.ranks.push_back({rank, experiment.entrypoint, common_.working_directory,

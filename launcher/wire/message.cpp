@@ -131,6 +131,10 @@ json body(const message::Prepare& m) {
   if (m.context) value["context"] = {{"sha256", m.context->sha256}, {"size", m.context->size}};
   if (!m.interface.empty()) value["interface"] = from_bytes(m.interface);
   if (!m.leases.wants.empty()) value["leases"] = json_of(m.leases);
+  if (m.cpu_binding.mode != CpuBinding::none) {
+    value["cpu_binding"] = static_cast<int>(m.cpu_binding.mode);
+    value["has_whole_host"] = m.cpu_binding.has_whole_host;
+  }
   return value;
 }
 Message read_prepare(const json& value) {
@@ -151,6 +155,11 @@ Message read_prepare(const json& value) {
   m.spool = {count_field(value, "spool"), bool_field(value, "spool_drops")};
   m.checkpoint_directory = text_field(value, "checkpoint_directory", longest_path);
   if (value.contains("leases")) m.leases = lease_request_of(value["leases"]);
+  if (value.contains("cpu_binding")) {
+    constexpr int last = static_cast<int>(CpuBinding::exclusive);
+    m.cpu_binding = {static_cast<CpuBinding>(int_field(value, "cpu_binding", 0, last)),
+                     bool_field(value, "has_whole_host")};
+  }
   return m;
 }
 
@@ -281,10 +290,17 @@ Message read_refused(const json& value) {
 }
 
 json body(const message::RankStarted& m) {
-  return {{"type", "started"}, {"rank", m.rank}, {"pid", m.pid}};
+  json value{{"type", "started"}, {"rank", m.rank}, {"pid", m.pid}};
+  if (!m.cpus.empty()) value["cpus"] = m.cpus;
+  if (m.shares_cores) value["shares_cores"] = true;
+  return value;
 }
 Message read_rank_started(const json& value) {
-  return message::RankStarted{int_field(value, "rank"), number_field(value, "pid")};
+  message::RankStarted m{int_field(value, "rank"), number_field(value, "pid")};
+  if (value.contains("cpus"))
+    m.cpus = int_list_field(value, "cpus", 0, most_cpus - 1, static_cast<std::size_t>(most_cpus));
+  m.shares_cores = value.contains("shares_cores") && bool_field(value, "shares_cores");
+  return m;
 }
 
 json body(const message::RankNotStarted& m) {

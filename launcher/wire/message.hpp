@@ -30,6 +30,9 @@ constexpr int wire_version = 15;
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
 
+/// More than Linux knows on any machine; a host that says more is not believed.
+constexpr int most_cpus = 8'192;
+
 /// What one rank executes on its host. Arguments and values are bytes, not text.
 struct RankCommand {
   int rank = 0;
@@ -37,6 +40,9 @@ struct RankCommand {
   /// Must exist on the host. Absolute; relative to the context where there is one.
   std::string working_directory;
   std::vector<EnvironmentEntry> environment;  ///< on top of the host's session environment
+  /// That it is bound to; empty: all that the session has. The agent finds them when the rank is to
+  /// start: they are never sent.
+  std::vector<int> cpus = {};
 
   bool operator==(const RankCommand&) const = default;
 };
@@ -48,6 +54,13 @@ struct SpoolRule {
   /// At the limit: drop what comes and say how much, or stop reading what ranks print.
   bool drops = false;
   bool operator==(const SpoolRule&) const = default;
+};
+
+/// Which CPUs of a host its ranks are bound to.
+struct CpuBindingRule {
+  CpuBinding mode = CpuBinding::none;
+  bool has_whole_host = false;  ///< all slots of the host are the trial's
+  bool operator==(const CpuBindingRule&) const = default;
 };
 
 /// What a task is to hold of a host while its agent is there, all or nothing.
@@ -113,6 +126,7 @@ struct Prepare {
   int stop_signal = 15;         ///< that ranks get when they are stopped, as Linux counts
   milliseconds stop_notice{0};  ///< as `stop_grace`: between the stop file and that signal
   LeaseRequest leases = {};     ///< tried once with the check; answered with Leases behind Ready
+  CpuBindingRule cpu_binding = {};
   AttemptId of = {};
   bool operator==(const Prepare&) const = default;
 };
@@ -241,6 +255,10 @@ struct RankStarted {
   int rank = 0;
   std::int64_t pid = 0;
   AttemptId of = {};
+  /// That it was bound to, ascending; at most `most_cpus`, empty: it was not.
+  std::vector<int> cpus = {};
+  /// Ranks were to get cores of their own, and there are too few: they share those of their nodes.
+  bool shares_cores = false;
   bool operator==(const RankStarted&) const = default;
 };
 /// A rank could not be executed after all.

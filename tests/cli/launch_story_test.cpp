@@ -44,6 +44,16 @@ LogPolicy policy(std::string name, std::string pattern) {
 
 }  // namespace
 
+TEST_CASE("the CPUs of a rank are on record as long as its attempt is the last") {
+  AdoptedStory adopted;
+  adopted.task.ranks.resize(2);
+  adopted.hooks.on_bound(1, {0, 1, 2, 8});
+  CHECK(adopted.task.ranks[0].cpus.empty());
+  CHECK(adopted.task.ranks[1].cpus == "0-2,8");
+  adopted.hooks.on_attempt(1, {});
+  CHECK(adopted.task.ranks[1].cpus.empty());
+}
+
 TEST_CASE("what a record was written too early for is in the logs") {
   AdoptedStory adopted;
   SECTION("nothing has come since") {

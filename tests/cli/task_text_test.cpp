@@ -165,6 +165,18 @@ TEST_CASE("each rank is shown with what it uses, as far as that is known") {
                               "   2  node02  -          -        -        -  -\n"));
 }
 
+TEST_CASE("where ranks are bound to CPUs, these are shown") {
+  TaskRecord task = some_task();
+  task.ranks = {rank_of(0, "node01", "0"), rank_of(1, "node01", "1"), rank_of(2, "node02", "")};
+  task.ranks[0].cpus = "0-31,64-95";
+  task.ranks[1].cpus = "0,2,4,6,8,10,12,14,16,18,20,22,24,26";
+  CHECK(text_of(task).ends_with(
+      "RANK  HOST    SLOTS  CPUS                             CPU  MEMORY  PEAK  ENDED\n"
+      "   0  node01  0      0-31,64-95                         -       -     -  -\n"
+      "   1  node01  1      0,2,4,6,8,10,12,14,16,18,20,...    -       -     -  -\n"
+      "   2  node02  -      -                                  -       -     -  -\n"));
+}
+
 TEST_CASE("thousands of ranks, attempts and events take a screen or so, failures first") {
   TaskRecord task = some_task();
   task.state = TaskState::failed;

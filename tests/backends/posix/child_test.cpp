@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/posix/child.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,7 +20,7 @@ using namespace train::testing;
 
 namespace {
 
-StartedChild shell(const std::string& script) {
+StartedChild shell(const std::string& script, const std::vector<int>& cpus = {}) {
   const auto null = open_null();
   REQUIRE(null);
   const std::string program = "/bin/sh";
@@ -26,6 +28,7 @@ StartedChild shell(const std::string& script) {
   const std::vector<std::string> arguments = {"sh", "-c", script};
   ChildSetup setup(program, arguments, {}, directory);
   for (int& standard : setup.standard) standard = null->get();
+  setup.cpus = cpu_mask(cpus);
   return start_child(setup);
 }
 
@@ -66,6 +69,28 @@ TEST_CASE("a child that runs is not waited for, unless that is asked for") {
   CHECK(send_signal(child.pidfd, SIGKILL) == 0);
   CHECK(wait_for_child(child.pid).signal == SIGKILL);
   CHECK(wait_for_child(child.pid) == ExitStatus{});  // nobody's child any more
+}
+
+TEST_CASE("a child runs on the CPUs that it was given, with all that it starts") {
+  const int here = ::sched_getcpu();
+  REQUIRE(here >= 0);
+  const std::string list = "^Cpus_allowed_list:\t" + std::to_string(here) + "$";
+  const StartedChild child = shell("grep -q '" + list + "' /proc/self/status", {here});
+  REQUIRE(child.failed == ChildStep::none);
+  CHECK(wait_for_child(child.pid).code == 0);
+}
+
+TEST_CASE("a child that cannot be bound does not start") {
+  const StartedChild child = shell("exit 0", {8'191});
+  CHECK(child.failed == ChildStep::affinity);
+  CHECK(child.error == EINVAL);
+  CHECK_FALSE(has_child());
+}
+
+TEST_CASE("a mask has a bit for each CPU") {
+  CHECK(cpu_mask({}).empty());
+  CHECK(cpu_mask({0, 5}) == std::vector<unsigned long>{0x21});
+  CHECK(cpu_mask({63, 64, 130}) == std::vector<unsigned long>{1UL << 63, 1, 4});
 }
 
 TEST_CASE("children are collected without knowing them") {

@@ -46,6 +46,7 @@ TEST_CASE("a task is read as it was written, through its whole life") {
   task.ranks[0] = {0, "gpu-a", "0,1", {}, {}, false, "/logs/rank-0.log"};
   task.ranks[1] = {1, "gpu-b", "", 3, {}, false, "/logs/rank-1.log"};
   task.ranks[2] = {2, "gpu-b", "2", {}, 9, true, "", "the host's memory", "'/core'"};
+  task.ranks[1].cpus = "0-3,8";
   task.ranks[1].cpu_ms = 1'234;
   task.ranks[1].memory_peak = std::int64_t{3} << 40;
   task.ranks[2].memory = 0;

@@ -61,6 +61,7 @@ processes: per_host
 framework: jax
 backend: gloo
 visible_devices: per_rank
+cpu_binding: exclusive
 forward_environment: [HOME]
 hyperparameters:
   lr: 1e-3
@@ -96,6 +97,7 @@ spool_overflow: block
   CHECK(config.framework == Framework::jax);
   CHECK(config.backend == CollectiveBackend::gloo);
   CHECK(config.visible_devices == VisibleDevices::per_rank);
+  CHECK(config.cpu_binding == CpuBinding::exclusive);
   CHECK(config.forward_environment == std::vector<std::string>{"HOME"});
   CHECK(config.hyperparameters_json ==
         R"({"lr": 0.001, "layers": 3, "nested": {"deep": [true, null]}, "global_batch_size": 64})");
@@ -320,7 +322,6 @@ TEST_CASE("a launcher of whole hosts runs once processes is written") {
 
 TEST_CASE("features that are not there yet are refused, their defaults accepted") {
   const auto [refused, accepted] = GENERATE(table<std::string, std::string>({
-      {"cpu_binding: cores", "cpu_binding: none"},
       {"hang_timeout: 10m", "hang_timeout: null"},
       {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
       {"searcher: {name: custom, metric: loss}",
@@ -459,5 +460,6 @@ TEST_CASE("choices have the names that files use") {
   CHECK(to_string(Framework::none) == "none");
   CHECK(to_string(CollectiveBackend::ucc) == "ucc");
   CHECK(to_string(VisibleDevices::per_rank) == "per_rank");
+  CHECK(to_string(CpuBinding::automatic) == "auto");
   CHECK(to_string(Processes::per_host) == "per_host");
 }

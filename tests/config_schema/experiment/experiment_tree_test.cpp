@@ -197,7 +197,7 @@ TEST_CASE("any mixture of settings is shown so that it reads back") {
       "entrypoint=[sh, -c, 'echo \"$HOME\"']",
       "bind_mounts=[{host_path: /a, container_path: b}]",
       "resources.batch_remainder=spread",
-      "cpu_binding=cores",
+      "cpu_binding=socket",
       "project=p",
       "slurm.gpu_type=t"};
   std::mt19937 random(20'261'121);

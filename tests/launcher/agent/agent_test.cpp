@@ -459,6 +459,21 @@ TEST_CASE("slots become the devices of the host, or nothing") {
   CHECK(filled(AtLaunch::backend, places, "") == "gloo");
 }
 
+TEST_CASE("threads are those of one worker") {
+  const auto filled = [](const char* workers, int threads) {
+    const auto entries =
+        fill_in({{"X", workers, AtLaunch::threads}}, {}, "t", "/run", 0, {}, threads);
+    return entries.empty() ? "(unset)" : entries.front().text;
+  };
+  CHECK(filled("1", 6) == "6");
+  CHECK(filled("4", 6) == "1");
+  CHECK(filled("2", 6) == "3");
+  CHECK(filled("4", 0) == "1");
+  CHECK(filled("1", 0) == "(unset)");
+  CHECK(filled("0", 6) == "6");  // no launcher of ours says that
+  CHECK(filled("x", 6) == "6");
+}
+
 TEST_CASE("an agent says what it counted, and starts ranks with it") {
   Bench b;
   b.connect();

@@ -402,6 +402,19 @@ TEST_CASE("threads follow the CPUs of a rank") {
   CHECK(threads(gpu_experiment(1, 1), gpu_inventory({2})) == "(unset)");
 }
 
+TEST_CASE("threads of a rank that is bound are known where it starts") {
+  const auto threads = [](ExperimentConfig experiment) {
+    experiment.cpu_binding = CpuBinding::node;
+    return value(values_of(planned(experiment, inventory_of({cpu_host("n1", 4)})), 0),
+                 "OMP_NUM_THREADS");
+  };
+  CHECK(threads(slot_experiment(2)) == "<threads>");
+  CHECK(threads(cpu_experiment(1, 3.5)) == "3");  // what is asked for wins
+  ExperimentConfig said = slot_experiment(2);
+  said.environment = {variable("OMP_NUM_THREADS", "7")};
+  CHECK(threads(said) == "7");
+}
+
 TEST_CASE("a default gives way to what users set, anywhere") {
   ExperimentConfig experiment = gpu_experiment(2, 1);
   HostInventory hosts = gpu_inventory({2});

@@ -7,6 +7,22 @@ using namespace train;
 using namespace std::chrono_literals;
 using State = RankOutcome::State;
 
+TEST_CASE("of hosts whose ranks share cores one is named, and what ranks are bound to is known") {
+  RunBench b({1, 1});
+  for (int host = 0; host < 2; ++host) b.open(host);
+  for (int host = 0; host < 2; ++host) b.ready(host);
+  b.say(0, message::RankStarted{0, 1, {}, {0, 1}, true});
+  REQUIRE(b.all<host_action::Note>().size() == 1);
+  CHECK(b.all<host_action::Note>().front().text ==
+        "host 'h0': a rank would get less than one core with 'cpu_binding: exclusive', so ranks "
+        "share those of their NUMA node there (further hosts are not named)");
+  b.say(1, message::RankStarted{1, 1, {}, {2}, true});
+  CHECK(b.all<host_action::Note>().empty());
+  REQUIRE(b.run.cpus_of(1) != nullptr);
+  CHECK(*b.run.cpus_of(1) == std::vector<int>{2});
+  CHECK(b.run.cpus_of(2) == nullptr);
+}
+
 TEST_CASE("every host is prepared as soon as it is open, and none goes before all are ready") {
   RunBench b({2, 1, 1});
   b.open(1);

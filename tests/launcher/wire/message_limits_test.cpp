@@ -66,6 +66,14 @@ TEST_CASE("what very many ranks use arrives") {
   CHECK_FALSE(decode_message(encode_message(usage)));
 }
 
+TEST_CASE("the CPUs of a rank arrive, as many as a machine may have") {
+  message::RankStarted started;
+  started.cpus.assign(static_cast<std::size_t>(most_cpus), most_cpus - 1);
+  CHECK(arrives(started));
+  started.cpus.push_back(0);
+  CHECK_FALSE(decode_message(encode_message(started)));
+}
+
 TEST_CASE("what is within the limits is sent as it is") {
   const std::vector<Message> messages = {
       message::Refused{{{{}, {}, "no python3", "install it"}}},

@@ -73,6 +73,12 @@ message::RankEnded ended_with_its_parent() {
   return ended;
 }
 
+message::Prepare prepare_bound() {
+  message::Prepare prepare{"t", {shell_command()}};
+  prepare.cpu_binding = {CpuBinding::exclusive, true};
+  return prepare;
+}
+
 std::vector<Message> all_messages() {
   constexpr Instant late{std::int64_t{1} << 61};
   return {
@@ -95,6 +101,7 @@ std::vector<Message> all_messages() {
                        {INT64_MAX, true},
                        {1, 2}},
       prepare_with_leases(),
+      prepare_bound(),
       message::Go{"10.0.0.1", 65'535},
       message::Go{not_text, 0, not_text, 1, {"10.0.0.1:1", not_text}},
       message::Go{"10.0.0.1", 1, {}, 0, {}, SlotMeaning::places},
@@ -140,6 +147,7 @@ std::vector<Message> all_messages() {
       message::WantContext{0},
       message::WantContext{INT64_MAX},
       message::RankStarted{INT32_MAX, 4'194'304},
+      message::RankStarted{1, 2, {}, {0, 3, most_cpus - 1}, true},
       message::RankNotStarted{0, with_nul},
       message::RankNotStarted{0, "no descriptor", ErrorClass::host},
       message::RankNotStarted{0, "too long", ErrorClass::config},
@@ -347,6 +355,12 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {message::WantContext{}, R"({"taken":-1})"},
       {message::RankStarted{}, R"({"rank":-1})"},
       {message::RankStarted{}, R"({"rank":2147483648})"},
+      {message::RankStarted{}, R"({"cpus":[-1]})"},
+      {message::RankStarted{}, R"({"cpus":[8192]})"},
+      {message::RankStarted{}, R"({"cpus":"0-3"})"},
+      {message::RankStarted{}, R"({"shares_cores":1})"},
+      {prepare_bound(), R"({"cpu_binding":5})"},
+      {prepare_bound(), R"({"has_whole_host":null})"},
       {message::RankNotStarted{}, R"({"class":"worker"})"},
       {ended, R"({"parent_end":7})"},
       {message::LeftBehind{}, R"({"survivors":{}})"},

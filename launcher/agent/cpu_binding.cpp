@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/cpu_binding.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+using Nodes = std::vector<std::vector<int>>;
+
+struct Core {
+  int area = 0;  ///< its NUMA node, or its socket
+  int node = 0;
+  std::vector<int> cpus;
+};
+
+enum class Areas { nodes, sockets };
+
+// Area by area. A core is where its first CPU is.
+std::vector<Core> cores_of(const CpuTopology& topology, Areas areas) {
+  std::map<int, Core> by_number;
+  for (const Cpu& cpu : topology.cpus) {
+    const int area = areas == Areas::nodes ? cpu.node : cpu.package;
+    by_number.try_emplace(cpu.core, Core{area, cpu.node, {}})
+        .first->second.cpus.push_back(cpu.number);
+  }
+  std::vector<Core> cores;
+  for (auto& [number, core] : by_number) cores.push_back(std::move(core));
+  std::stable_sort(cores.begin(), cores.end(),
+                   [](const Core& a, const Core& b) { return a.area < b.area; });
+  return cores;
+}
+
+std::size_t count_areas(const std::vector<Core>& cores) {
+  std::set<int> areas;
+  for (const Core& core : cores) areas.insert(core.area);
+  return areas.size();
+}
+
+std::set<int> areas_of(const std::vector<Core>& cores, const std::vector<int>& nodes) {
+  std::set<int> areas;
+  for (const Core& core : cores)
+    if (std::find(nodes.begin(), nodes.end(), core.node) != nodes.end()) areas.insert(core.area);
+  return areas;
+}
+
+// The areas of the `i`-th of `count` ranks that could be anywhere: the one in which the middle of
+// its part of the cores lies; where there are more areas than ranks, all that its part touches.
+std::set<int> dealt(const std::vector<Core>& cores, std::size_t i, std::size_t count) {
+  const std::size_t all = cores.size();
+  if (count >= count_areas(cores)) return {cores[(2 * i + 1) * all / (2 * count)].area};
+  std::set<int> areas;
+  for (std::size_t core = i * all / count; core < (i + 1) * all / count; ++core)
+    areas.insert(cores[core].area);
+  return areas;
+}
+
+// There is at least one core.
+std::vector<std::set<int>> homes_of(const std::vector<Core>& cores, const Nodes& nodes) {
+  std::vector<std::set<int>> homes;
+  for (const std::vector<int>& of_rank : nodes) homes.push_back(areas_of(cores, of_rank));
+  const auto count = static_cast<std::size_t>(
+      std::count_if(homes.begin(), homes.end(), [](const auto& home) { return home.empty(); }));
+  for (std::size_t i = 0; auto& home : homes)
+    if (home.empty()) home = dealt(cores, i++, count);
+  return homes;
+}
+
+// Every core with the ranks that may have it.
+class Division {
+ public:
+  Division(std::vector<Core> cores, const Nodes& nodes) : cores_(std::move(cores)) {
+    const auto homes = homes_of(cores_, nodes);
+    for (std::size_t rank = 0; rank < homes.size(); ++rank)
+      for (const int area : homes[rank]) areas_[area].ranks.push_back(rank);
+    for (std::size_t core = 0; core < cores_.size(); ++core)
+      areas_[cores_[core].area].cores.push_back(core);
+    ranks_ = homes.size();
+  }
+
+  bool leaves_some_idle() const {
+    return std::any_of(areas_.begin(), areas_.end(),
+                       [](const auto& entry) { return entry.second.ranks.empty(); });
+  }
+
+  std::vector<CpuShare> shared() const {
+    std::vector<CpuShare> shares = own();
+    for (CpuShare& share : shares) {
+      share.threads = std::max(1, share.threads);
+      share.cpus.clear();
+    }
+    for (const auto& [number, area] : areas_)
+      for (const std::size_t rank : area.ranks)
+        for (const std::size_t core : area.cores) add(core, shares[rank]);
+    return sorted(std::move(shares));
+  }
+
+  // Of ranks that get no core, `threads` is 0.
+  std::vector<CpuShare> own() const {
+    std::vector<CpuShare> shares(ranks_);
+    for (const auto& [number, area] : areas_) {
+      const std::size_t cores = area.cores.size();
+      const std::size_t sharers = area.ranks.size();
+      for (std::size_t i = 0; i < sharers; ++i)
+        for (std::size_t each = i * cores / sharers; each < (i + 1) * cores / sharers; ++each) {
+          add(area.cores[each], shares[area.ranks[i]]);
+          ++shares[area.ranks[i]].threads;
+        }
+    }
+    return sorted(std::move(shares));
+  }
+
+ private:
+  struct Area {
+    std::vector<std::size_t> ranks;
+    std::vector<std::size_t> cores;
+  };
+
+  void add(std::size_t core, CpuShare& share) const {
+    const std::vector<int>& cpus = cores_[core].cpus;
+    share.cpus.insert(share.cpus.end(), cpus.begin(), cpus.end());
+  }
+
+  static std::vector<CpuShare> sorted(std::vector<CpuShare> shares) {
+    for (CpuShare& share : shares) std::sort(share.cpus.begin(), share.cpus.end());
+    return shares;
+  }
+
+  const std::vector<Core> cores_;
+  std::map<int, Area> areas_;
+  std::size_t ranks_ = 0;
+};
+
+bool has_each_a_core(const std::vector<CpuShare>& shares) {
+  return std::all_of(shares.begin(), shares.end(),
+                     [](const CpuShare& share) { return share.threads > 0; });
+}
+
+CpuShares not_bound(std::size_t ranks) {
+  return {std::vector<CpuShare>(ranks, CpuShare{{}, ranks > 1 ? 1 : 0})};
+}
+
+// Of a host that the trial has for itself.
+CpuShares share_whole_host(const CpuTopology& topology, const Nodes& nodes) {
+  for (const Areas areas : {Areas::nodes, Areas::sockets}) {
+    const Division division(cores_of(topology, areas), nodes);
+    std::vector<CpuShare> own = division.own();
+    if (!division.leaves_some_idle() && has_each_a_core(own)) return {std::move(own)};
+  }
+  return not_bound(nodes.size());
+}
+
+std::vector<int> numbers_in(std::string_view list) {
+  std::vector<int> numbers;
+  for (const std::string_view each : split(list, ',')) {
+    int number = -1;
+    const auto [end, error] = std::from_chars(each.data(), each.data() + each.size(), number);
+    if (error == std::errc() && end == each.data() + each.size()) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::string_view value_of(const std::vector<EnvironmentEntry>& environment, std::string_view name) {
+  for (const EnvironmentEntry& entry : environment)
+    if (entry.name == name) return entry.text;
+  return {};
+}
+
+// The elements of `all` at these positions; positions that there are not are passed over.
+std::vector<int> at(const std::vector<int>& all, const std::vector<int>& positions) {
+  std::vector<int> some;
+  for (const int position : positions)
+    if (position >= 0 && static_cast<std::size_t>(position) < all.size())
+      some.push_back(all[static_cast<std::size_t>(position)]);
+  return some;
+}
+
+}  // namespace
+
+CpuShares share_cpus(const CpuTopology& topology, const Nodes& nodes, CpuBindingRule rule) {
+  const std::vector<Core> by_node = cores_of(topology, Areas::nodes);
+  if (by_node.empty() || nodes.empty()) return not_bound(nodes.size());
+  switch (rule.mode) {
+    case CpuBinding::none:
+      return not_bound(nodes.size());
+    case CpuBinding::automatic:
+      if (count_areas(by_node) < 2) return not_bound(nodes.size());
+      if (rule.has_whole_host) return share_whole_host(topology, nodes);
+      return {Division(by_node, nodes).shared()};
+    case CpuBinding::node:
+      return {Division(by_node, nodes).shared()};
+    case CpuBinding::socket:
+      return {Division(cores_of(topology, Areas::sockets), nodes).shared()};
+    case CpuBinding::exclusive:
+      break;
+  }
+  const Division division(by_node, nodes);
+  std::vector<CpuShare> own = division.own();
+  if (has_each_a_core(own)) return {std::move(own)};
+  return {division.shared(), true};
+}
+
+// What is visible to a rank is a list of its host's devices, and its own are positions in that.
+std::vector<int> nodes_of_devices(const std::vector<EnvironmentEntry>& environment,
+                                  const CpuTopology& topology) {
+  const std::vector<int> own = numbers_in(value_of(environment, "TRAIN_DEVICE_INDICES"));
+  std::set<int> nodes;
+  const auto add = [&](std::string_view visible, const std::vector<int>& nodes_of_all) {
+    for (const int node : at(nodes_of_all, at(numbers_in(value_of(environment, visible)), own)))
+      if (node >= 0) nodes.insert(node);
+  };
+  add("CUDA_VISIBLE_DEVICES", topology.cuda_nodes);
+  add("ROCR_VISIBLE_DEVICES", topology.rocm_nodes);
+  return {nodes.begin(), nodes.end()};
+}
+
+}  // namespace train
