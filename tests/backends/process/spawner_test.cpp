@@ -132,6 +132,19 @@ TEST_CASE("the agent's ends of the pipes do not block and are not inherited") {
   finish(*process);
 }
 
+TEST_CASE("a process that cannot be bound to its CPUs is named with what to do") {
+  ProcessSpec spec = shell("exit 0");
+  spec.cpus = {8'191};
+  LinuxSpawner spawner;
+  const auto process = spawner.spawn(spec);
+  REQUIRE_FALSE(process);
+  CHECK(process.error().error_class == ErrorClass::host);
+  const Diagnostic& why = process.error().diagnostics.front();
+  CHECK(why.message ==
+        "cannot bind '/bin/sh' to its CPUs (sched_setaffinity): " + system_reason(EINVAL));
+  CHECK(why.hint.find("cpu_binding") != why.hint.npos);
+}
+
 TEST_CASE("what cannot be started is named with the step, the reason and what to do") {
   TemporaryDirectory directory;
   directory.write("plain", "echo hi\n", 0644);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/process/subreaper.hpp"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,12 +36,14 @@ class Attempt {
     REQUIRE(subreaper.start());
   }
 
-  /// Starts `/bin/sh -c SCRIPT` in it.
-  SpawnedProcess start(const std::string& script) {
+  /// Starts `/bin/sh -c SCRIPT` in it, bound to these CPUs.
+  SpawnedProcess start(const std::string& script, const std::vector<int>& cpus = {}) {
     auto process = std::make_shared<SpawnedProcess>();
-    const auto job = [process, script, mark = mark, start = subreaper.child_start()] {
+    const auto job = [process, script, cpus, mark = mark, start = subreaper.child_start()] {
       LinuxSpawner spawner({}, nullptr, start);
-      if (auto made = spawner.spawn(shell(script, {mark}))) *process = *made;
+      ProcessSpec spec = shell(script, {mark});
+      spec.cpus = cpus;
+      if (auto made = spawner.spawn(spec)) *process = *made;
     };
     bool is_done = false;
     REQUIRE(work->run(job, [&] { is_done = true; }));
@@ -102,6 +105,20 @@ TEST_CASE("what a subreaper starts is below a process of its own, which tells ho
   CHECK(is_running(process));
   (void)idle->take();  // and closed
   CHECK(eventually([&] { return !is_running(process); }));
+}
+
+TEST_CASE("what a subreaper starts runs on the CPUs that it is given, and it alone") {
+  Loop loop;
+  Attempt attempt(loop, "cpus");
+  const int here = ::sched_getcpu();
+  REQUIRE(here >= 0);
+  const std::string list = "grep -q '^Cpus_allowed_list:\t" + std::to_string(here) + "$' /proc/";
+  CHECK(attempt.await_end(attempt.start(list + "self/status", {here})).code == 0);
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+  const int expected = CPU_COUNT(&all) == 1 ? 0 : 1;
+  CHECK(attempt.await_end(attempt.start(list + "$PPID/status")).code == expected);
 }
 
 TEST_CASE("the process of an attempt that is over serves the next one, and that one alone") {
