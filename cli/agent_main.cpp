@@ -13,6 +13,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/limits.hpp"
 #include "cli/agent_attach.hpp"
+#include "cli/once_per_host.hpp"
 #include "cli/report_writer.hpp"
 
 namespace train {
@@ -27,15 +28,23 @@ int report(const std::vector<std::string>& arguments) {
   return written ? 0 : exit_code_of(written.error().error_class).value();
 }
 
+// `once-per-host`, likewise.
+int once_per_host(const std::vector<std::string>& arguments) {
+  const auto code = run_once_per_host(arguments);
+  if (code) return *code;
+  std::fprintf(stderr, "train: %s\n", render(code.error()).c_str());
+  return exit_code_of(code.error().error_class).value();
+}
+
 // The launcher says it as its own.
 int refuse(const Error& error) {
   std::fprintf(stderr, "%s\n", in_one_line(error).c_str());
   return exit_code_of(error.error_class).value();
 }
 
-// `--version`, by which a host shows that it can run this, `report WORD...`, `agent attach KEY`,
-// `agent reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent get KEY`, `agent look WORD` or
-// `agent wait KEY`.
+// `--version`, by which a host shows that it can run this, `report WORD...`, `once-per-host
+// WORD...`, `agent attach KEY`, `agent reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent
+// get KEY`, `agent look WORD` or `agent wait KEY`.
 int run(int argc, char* argv[]) {
   const auto is = [&](int i, std::string_view word) { return i < argc && argv[i] == word; };
   if (argc == 2 && is(1, "--version")) {
@@ -43,6 +52,7 @@ int run(int argc, char* argv[]) {
     return 0;
   }
   if (argc > 1 && is(1, "report")) return report({argv + 2, argv + argc});
+  if (argc > 1 && is(1, "once-per-host")) return once_per_host({argv + 2, argv + argc});
   if (const auto enough = check_stack_limit(); !enough) return refuse(enough.error());
   if (argc == 4 && is(1, "agent") && is(2, "attach"))
     return agent_attach_command({argv[3], {}}).value();

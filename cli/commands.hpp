@@ -45,6 +45,13 @@ struct ReportFlags {
 /// Reports metrics of the rank that this runs for.
 ExitCode report_command(const ReportFlags& flags);
 
+struct OncePerHostFlags {
+  std::vector<std::string> command;  ///< after `--`
+  std::string name;
+};
+/// Runs a command for all ranks of this host, and exits as it does.
+ExitCode once_per_host_command(const OncePerHostFlags& flags);
+
 struct TaskExecFlags {
   std::string task;
   std::optional<int> trial;  ///< of a search

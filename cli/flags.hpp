@@ -22,6 +22,7 @@ using Chosen = std::function<ExitCode()>;
 struct RunFlags {
   LaunchFlags launch;
   ReportFlags report;
+  OncePerHostFlags once;
   std::string tee = "all";
   std::string wait;
   PlanFlags plan;

@@ -110,12 +110,22 @@ void add_report(CLI::App& app, Chosen& chosen, ReportFlags& flags) {
   report->callback([&] { chosen = [&] { return report_command(flags); }; });
 }
 
+void add_once_per_host(CLI::App& app, Chosen& chosen, OncePerHostFlags& flags) {
+  CLI::App* once =
+      app.add_subcommand("once-per-host", "Run a command for all ranks of a host, in one of them")
+          ->group("Commands");
+  once->add_option("--name", flags.name, "What is run once, where commands differ by rank")
+      ->type_name("NAME");
+  once->callback([&] { chosen = [&] { return once_per_host_command(flags); }; });
+}
+
 }  // namespace
 
 void add_run_commands(CLI::App& app, Chosen& chosen, RunFlags& flags) {
   add_launch(app, chosen, flags.launch, flags.tee, flags.wait);
   add_plan(app, chosen, flags.plan);
   add_report(app, chosen, flags.report);
+  add_once_per_host(app, chosen, flags.once);
 }
 
 }  // namespace train

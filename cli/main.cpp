@@ -86,7 +86,8 @@ ExitCode run(std::vector<std::string> arguments) {
   app.footer(examples);  // last: what comes later would inherit it
 
   const std::vector<std::string> command = take_command(arguments);
-  runs.launch.request.command = runs.plan.request.command = task.exec.command = command;
+  runs.launch.request.command = runs.plan.request.command = task.exec.command = runs.once.command =
+      command;
   // To CLI11 that is a flag without a value.
   if (std::find(arguments.begin(), arguments.end(), "--wait=") != arguments.end())
     return report(make_error(ErrorClass::usage,
@@ -101,8 +102,8 @@ ExitCode run(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return report(usage_error(app, error, arguments));
   }
-  const bool runs_something =
-      app.got_subcommand("launch") || app.got_subcommand("plan") || !task.exec.task.empty();
+  const bool runs_something = app.got_subcommand("launch") || app.got_subcommand("plan") ||
+                              app.got_subcommand("once-per-host") || !task.exec.task.empty();
   if (!runs_something && !command.empty())
     return report(command_without_ranks(app, arguments, command));
   return chosen();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
+#include "cli/once_per_host.hpp"
 #include "cli/report_writer.hpp"
 #include "cli/talk.hpp"
 
@@ -10,6 +11,11 @@ ExitCode report_command(const ReportFlags& flags) {
   if (!written) return report(written.error());
   if (!written->empty()) talk(terminal_text("{}", *written));
   return ExitCode();
+}
+
+ExitCode once_per_host_command(const OncePerHostFlags& flags) {
+  const auto code = run_once_per_host({flags.command, flags.name});
+  return code ? ExitCode(*code) : report(code.error());
 }
 
 }  // namespace train
