@@ -43,7 +43,8 @@ launcher/task: states plan lease context record ports placement rendezvous wire 
 backends/posix:
 backends/event_loop: posix
 backends/lease: posix
-backends/process: posix event_loop lease
+backends/network: posix event_loop
+backends/process: posix event_loop lease network
 backends/accelerator: posix
 backends/store: posix event_loop
 backends/control: posix event_loop

@@ -21,6 +21,15 @@ Acceptor::Acceptor(Loop& loop, int listening_socket, std::function<void(Descript
   await();
 }
 
+void Acceptor::pause() {
+  readable_.reset();
+  retry_.reset();
+}
+
+void Acceptor::go_on() {
+  if (!readable_) await();
+}
+
 void Acceptor::await() {
   readable_ = loop_.when_readable(listening_, [this] { accept(); });
 }
@@ -31,7 +40,7 @@ void Acceptor::accept() {
     // Without a descriptor for it the connection stays in the queue, and would wake this process up
     // again and again: nobody looks at the queue for a while.
     readable_.reset();
-    pause_ = loop_.after(accept_pause, [this] { await(); });
+    retry_ = loop_.after(accept_pause, [this] { await(); });
   }
   if (socket) on_connection_(std::move(socket));
 }

@@ -19,6 +19,10 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
+  /// Leaves connections in the socket's queue until `go_on`; `on_connection` may call it.
+  void pause();
+  void go_on();
+
  private:
   void await();
   void accept();
@@ -27,7 +31,7 @@ class Acceptor {
   const int listening_;
   std::function<void(Descriptor)> on_connection_;
   std::unique_ptr<Subscription> readable_;
-  std::unique_ptr<Subscription> pause_;
+  std::unique_ptr<Subscription> retry_;
 };
 
 }  // namespace train

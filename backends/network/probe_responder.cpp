@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/network/probe_responder.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "backends/posix/random.hpp"
+
+namespace train {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t most_connections = 256;
+constexpr std::chrono::seconds connection_limit{10};
+// Whoever looks for this host sends the token with his first packet.
+constexpr std::chrono::seconds token_patience{1};
+
+// A socket that listens on all addresses of the family, IPv6 for both; none, and errno, on error.
+Descriptor listen_on_any(int family) {
+  Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return socket;
+  constexpr int off = 0;
+  sockaddr_storage address{};  // all addresses, any port: zeros
+  address.ss_family = static_cast<sa_family_t>(family);
+  const socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  const bool listens =
+      (family != AF_INET6 ||
+       ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0) &&
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+      ::listen(socket.get(), SOMAXCONN) == 0;
+  if (listens) return socket;
+  const int error = errno;
+  socket.reset();
+  errno = error;
+  return socket;
+}
+
+// 0: the kernel does not say.
+int port_of(const Descriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
+                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+}  // namespace
+
+struct ProbeResponder::Connection {
+  Descriptor socket;
+  Instant began;
+  ProbeReceiver question;
+  ProbeSender answer;
+  std::unique_ptr<Subscription> ready = {};
+  std::unique_ptr<Subscription> limit = {};
+};
+
+Result<std::unique_ptr<ProbeResponder>> ProbeResponder::open(Loop& loop) {
+  Descriptor socket = listen_on_any(AF_INET6);
+  if (!socket) socket = listen_on_any(AF_INET);  // where there is no IPv6
+  const int error = errno;
+  const int port = socket ? port_of(socket) : 0;
+  if (port == 0)
+    return fail(ErrorClass::host,
+                "cannot listen for the probes of other hosts: " + system_reason(error),
+                "too many ports or descriptors of this host are in use, or sockets are not "
+                "permitted");
+  return std::unique_ptr<ProbeResponder>(new ProbeResponder(loop, std::move(socket), port));
+}
+
+ProbeResponder::ProbeResponder(Loop& loop, Descriptor socket, int port)
+    : loop_(loop),
+      socket_(std::move(socket)),
+      port_(port),
+      token_(new_nonce()),
+      question_(probe_header(ProbePart::question, token_)),
+      answer_(probe_header(ProbePart::answer, token_)),
+      acceptor_(loop, socket_.get(), [this](Descriptor taken) { take(std::move(taken)); }) {}
+
+ProbeResponder::~ProbeResponder() = default;
+
+void ProbeResponder::take(Descriptor socket) {
+  const int fd = socket.get();
+  const auto taken = connections_.insert(
+      connections_.end(),
+      Connection{std::move(socket), loop_.now(), ProbeReceiver(question_), ProbeSender(answer_)});
+  taken->ready = loop_.when_readable(fd, [this, taken] { receive(taken); });
+  taken->limit = loop_.after(connection_limit, [this, taken] { cut_off(taken); });
+  if (connections_.size() >= most_connections) make_room();
+}
+
+void ProbeResponder::make_room() {
+  for (auto each = connections_.begin(); each != connections_.end();) {
+    const auto next = std::next(each);
+    if (!each->question.has_header() && loop_.now() - each->began >= token_patience) cut_off(each);
+    each = next;
+  }
+  if (connections_.size() < most_connections) return;
+  acceptor_.pause();
+  next_look_ = loop_.after(token_patience / 4, [this] { make_room(); });
+}
+
+void ProbeResponder::receive(Connections::iterator connection) {
+  switch (connection->question.receive_some(connection->socket.get())) {
+    case ProbeProgress::waits:
+      return;
+    case ProbeProgress::complete: {
+      // Nothing more is read of somebody who goes on sending.
+      const int fd = connection->socket.get();
+      connection->ready = loop_.when_writable(fd, [this, connection] { send(connection); });
+      return;
+    }
+    case ProbeProgress::foreign:
+    case ProbeProgress::lost:
+      return cut_off(connection);
+  }
+}
+
+void ProbeResponder::send(Connections::iterator connection) {
+  const ProbeProgress progress = connection->answer.send_some(connection->socket.get());
+  if (progress == ProbeProgress::waits) return;
+  if (progress == ProbeProgress::complete) return end(connection);
+  cut_off(connection);
+}
+
+// The kernel drops what is still to be sent, in place of keeping it for a peer that reads nothing.
+void ProbeResponder::cut_off(Connections::iterator connection) {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  (void)::setsockopt(connection->socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  end(connection);
+}
+
+void ProbeResponder::end(Connections::iterator connection) {
+  connections_.erase(connection);
+  next_look_.reset();
+  acceptor_.go_on();
+}
+
+}  // namespace train
