@@ -82,9 +82,9 @@ check_all_options() {
 check_commands() {
     local group
     {
-        "$train" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vxE 'task|hosts|config'
+        "$train" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' | grep -vxE 'task|hosts|config'
         for group in task hosts config; do
-            "$train" "$group" --help | sed -n "/^Commands:/,/^$/s/^  \([a-z]*\) .*/$group \1/p"
+            "$train" "$group" --help | sed -n "/^Commands:/,/^$/s/^  \([a-z-]*\) .*/$group \1/p"
         done
     } | sort >"$work/a"
     printf '%s\n' "${commands[@]}" | sort >"$work/b"
@@ -222,7 +222,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan report 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
+commands=(launch plan report once-per-host 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
 test_case "the manual is well-formed, and no wider than a terminal" check_markup
 test_case "--help lists the commands that are checked here" check_commands
 for command in "${commands[@]}"; do test_case "the synopsis of train $command has the options of its --help" check_synopsis "$command"; done

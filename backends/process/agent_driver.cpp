@@ -178,6 +178,10 @@ void AgentDriver::keep_context() {
   housekeeping_ = loop_.after(start_time, [this] { contexts_->tidy(); });
 }
 
+void AgentDriver::perform(const agent_action::ProbeHosts& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->probe_hosts(action);
+}
+
 void AgentDriver::perform(const agent_action::TakeLeases& action) {
   if (AttemptDriver* attempt = find(action.of)) attempt->take_leases();
 }

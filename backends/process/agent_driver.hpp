@@ -39,6 +39,7 @@ class AgentDriver {
   void perform(const agent_action::FindContext& action);
   void perform(const agent_action::TakeContext& action);
   void perform(const agent_action::CheckHost& action);
+  void perform(const agent_action::ProbeHosts& action);
   void perform(const agent_action::TakeLeases& action);
   void perform(const agent_action::DropLeases& action);
   void perform(const agent_action::EndLeases& action);

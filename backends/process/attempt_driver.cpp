@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "backends/network/probe.hpp"
 #include "launcher/agent/launch_values.hpp"
 
 namespace train {
@@ -48,7 +49,8 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
                      events_.on_event(agent_event::RanksMeasured{std::move(ranks), of_});
                    }),
       starter_(loop_, *work_, {of.trial, surroundings.open_files, surroundings.tools->path()},
-               calls_, subreaper_.child_start(), starter_events()) {}
+               calls_, subreaper_.child_start(), starter_events()),
+      prober_(loop_, Background::Idle::goes) {}
 
 AttemptDriver::~AttemptDriver() { surroundings_.recorder->forget(of_); }
 
@@ -79,6 +81,9 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
                       tools = surroundings_.tools, calls = calls_] {
     *host = train::check_host(*asked, *directory, key, means, *recorder, *tools, *calls);
   };
+  // Without a responder nobody finds the host, and the launcher does without.
+  if (prepare.wants_networks)
+    if (auto opened = ProbeResponder::open(loop_)) responder_ = std::move(*opened);
   auto begun = subreaper_.start();
   if (!begun) survivors_.emplace();  // there is nothing that could be killed
   if (begun) begun = work_->run(check, [this, host, asked] { checked(host, asked); });
@@ -120,6 +125,8 @@ void AttemptDriver::tell_checked(const std::shared_ptr<CheckedHost>& host) {
   }
   if (gone_ && !is_killing_) fail_check(std::move(host->told.problems));
   if (gone_ || is_killing_) return settle_soon();
+  if (responder_) host->told.networks.probe_port = responder_->port();
+  if (responder_) host->told.networks.probe_token = responder_->token();
   run_directory_ = host->told.run_directory;
   ports_ = std::move(host->ports);
   end_inquiry_.count_from(std::move(host->memory_kills));
@@ -128,6 +135,22 @@ void AttemptDriver::tell_checked(const std::shared_ptr<CheckedHost>& host) {
   starter_.record_with(surroundings_.recorder, std::move(host->cgroup));
   host->told.of = of_;
   events_.on_event(host->told);
+}
+
+// A thread of its own: a host that does not answer takes seconds.
+void AttemptDriver::probe_hosts(const agent_action::ProbeHosts& asked) {
+  const auto found = std::make_shared<std::vector<ProbeResult>>();
+  const auto tell = [this, found] {
+    events_.on_event(agent_event::HostsProbed{std::move(*found), of_});
+  };
+  const auto look = [found, targets = asked.targets, waits_for_all = asked.is_thorough] {
+    constexpr std::chrono::seconds limits[] = {std::chrono::seconds(3), std::chrono::seconds(6)};
+    *found = probe(targets, {.limit = limits[waits_for_all], .waits_for_all = waits_for_all});
+  };
+  if (const auto begun = prober_.run(look, tell); begun) return;
+  for (const ProbeTarget& target : asked.targets)  // no thread is to be had
+    found->push_back({target.host, std::vector<ProbeAnswer>(target.addresses.size())});
+  tell_soon(tell);
 }
 
 // Where everything is being killed nobody wants to know.
@@ -168,6 +191,7 @@ void AttemptDriver::tell_blocked() {
 // and can listen beside the hold, and nobody else gets the ports by chance. But from now on any
 // program that sets the option can listen there, so it is watched who does.
 void AttemptDriver::release_ports() {
+  responder_.reset();
   std::set<std::uint16_t> numbers;
   for (PortHold& port : ports_) {
     port.share();
@@ -301,6 +325,7 @@ void AttemptDriver::terminate_rank(int rank, int signal) {
 void AttemptDriver::kill_tree() {
   if (work_) starter_.tell();
   is_killing_ = true;
+  responder_.reset();
   starter_.forget_waiting();
   if (survivors_) return tell_soon([this] { finish_kill(); });
   if (gone_) return;  // it is being found out what was started last

@@ -11,6 +11,7 @@
 
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
+#include "backends/network/probe_responder.hpp"
 #include "backends/process/agent_process.hpp"
 #include "backends/process/end_inquiry.hpp"
 #include "backends/process/host_check.hpp"
@@ -56,6 +57,7 @@ class AttemptDriver {
   AttemptDriver& operator=(const AttemptDriver&) = delete;
 
   void check_host(const message::Prepare& prepare);
+  void probe_hosts(const agent_action::ProbeHosts& asked);
   void take_leases();
   void release_ports();
   void start_rank(int rank);
@@ -106,6 +108,8 @@ class AttemptDriver {
   RankStarter starter_;
   std::vector<PortHold> ports_;
   std::optional<PortWatch> port_watch_;
+  std::unique_ptr<ProbeResponder> responder_;  ///< until the ranks start
+  Background prober_;
   std::string run_directory_;
   std::map<int, std::string> working_directories_;  ///< by rank
   std::map<int, std::unique_ptr<Worker>> workers_;  ///< by rank

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/network/interfaces.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/login_session.hpp"
 #include "backends/process/checkpoint_folder.hpp"
@@ -132,6 +133,18 @@ Result<void> check_interface(const std::string& name) {
   return {};
 }
 
+namespace {
+
+// Of the interface that the ranks are told, where that is known already.
+std::vector<NetworkAddress> networks_of(const std::string& interface) {
+  std::vector<InterfaceEntry> entries = interface_entries();
+  if (!interface.empty())
+    std::erase_if(entries, [&](const auto& each) { return each.interface != interface; });
+  return network_addresses(entries, {});
+}
+
+}  // namespace
+
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, AgentRecorder& recorder,
                        ReportTools& tools, FileCalls& calls) {
@@ -144,6 +157,7 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   checked.told.ends_with_login = at_own_logout() != AtLogout::nothing;
   if (!prepare.interface.empty())
     if (const auto there = check_interface(prepare.interface); !there) problems.add(there.error());
+  if (prepare.wants_networks) checked.told.networks.addresses = networks_of(prepare.interface);
   make_files(prepare, directory, key, tools, calls, checked, problems);
   if (!prepare.checkpoint_directory.empty()) {
     auto mark = mark_checkpoint_folder(prepare.checkpoint_directory, calls);

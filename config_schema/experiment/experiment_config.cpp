@@ -256,6 +256,7 @@ void ExperimentReader::read_values() {
                                                  : fields_.duration("on_launcher_loss");
   }
   if (fields_.text("leases") == "none") config_.leases = Leasing::none;
+  if (fields_.text("network") == "none") config_.network = NetworkUse::none;
   config_.allow_busy = fields_.boolean("allow_busy");
   if (fields_.wrote("spool_overflow"))
     config_.spool_overflow =

@@ -85,6 +85,9 @@ enum class VisibleDevices { automatic, shared, per_rank };
 enum class Processes { per_rank, per_host };
 /// What happens to output when the room for it on a host is used up.
 enum class SpoolOverflow { block, drop };
+
+/// Whether hosts look which of each other they reach before ranks start, and by which network.
+enum class NetworkUse { automatic, none };
 /// Whether hosts hold what a trial takes of them, for it alone.
 enum class Leasing { automatic, none };
 /// Which cores of its host a rank may run on.
@@ -217,6 +220,7 @@ struct ExperimentConfig {
   std::string data_json = "{}";               ///< one line of JSON
 
   Leasing leases = Leasing::automatic;
+  NetworkUse network = NetworkUse::automatic;
   bool allow_busy = false;  ///< GPUs that processes outside of `train` use are taken all the same
   CheckpointStorage checkpoints;
   std::vector<LogPolicy> log_policies;

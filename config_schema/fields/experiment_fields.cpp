@@ -208,6 +208,14 @@ constexpr Field what_others_leave[] = {
           "GPUs are taken although processes outside of train compute on them"},
 };
 
+constexpr Field how_hosts_meet[] = {
+    Field{"network", string, train, "auto",
+          "auto: hosts of one trial look which of each other they reach, and by which network, "
+          "before its ranks start: these are told, and what is not reached is refused; none: they "
+          "do not look"}
+        .one_of("auto|none"),
+};
+
 constexpr Field how_it_ends[] = {
     Field{"max_restarts", integer, determined, "0",
           "how often the whole trial is started again after a failure"}
@@ -272,6 +280,7 @@ std::vector<Field> all_fields() {
   append(all, what_runs);
   append(all, what_it_needs);
   append(all, what_others_leave);
+  append(all, how_hosts_meet);
   all.insert(all.end(), ray_fields().begin(), ray_fields().end());
   append(all, how_it_ends);
   for (const auto fields : {searcher_fields(), tune_fields(), determined_fields()})

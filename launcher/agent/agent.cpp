@@ -166,6 +166,13 @@ void Agent::handle(const agent_event::HostChecked& event) {
   take_actions(*attempt);
 }
 
+void Agent::receive(const message::Probe& m) {
+  AgentAttempt* attempt = find(m.of);
+  if (attempt == nullptr) return;
+  attempt->probe(m);
+  take_actions(*attempt);
+}
+
 void Agent::receive(const message::TakeLeases& m) {
   AgentAttempt* attempt = find(m.of);
   if (attempt == nullptr) return;

@@ -82,6 +82,7 @@ class Agent {
   void handle(const agent_event::ContextFailed& event);
   void handle(const agent_event::HostChecked& event);
   void handle(const agent_event::LeasesTried& event) { tell_attempt(event); }
+  void handle(const agent_event::HostsProbed& event) { tell_attempt(event); }
   void handle(const agent_event::RankStarted& event) { tell_attempt(event); }
   void handle(const agent_event::RankNotStarted& event) { tell_attempt(event); }
   void handle(const agent_event::Blocked& event) { tell_attempt(event); }
@@ -102,6 +103,7 @@ class Agent {
   /// Whether what comes on a link is the launcher's.
   bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
+  void receive(const message::Probe& m);
   void receive(const message::TakeLeases& m);
   void receive(const message::DropLeases& m);
   void receive(const message::Go& m);

@@ -121,7 +121,7 @@ void AgentAttempt::on(const agent_event::HostChecked& event, Instant now) {
   ready_at_ = now;
   state_.become(AgentAttemptState::ready);
   state_fact(message::Ready{event.held_ports, run_directory_, gpus_, event.checkpoint_mark,
-                            event.ends_with_login});
+                            event.ends_with_login, event.networks});
   if (!prepare_.leases.wants.empty()) tell_leases(event.in_the_way);
 }
 
@@ -134,6 +134,15 @@ void AgentAttempt::on(const agent_event::LeasesTried& event) {
   if (state_ != AgentAttemptState::ready) return;
   if (!event.problems.empty()) return refuse({event.problems, ErrorClass::host});
   tell_leases(event.in_the_way);
+}
+
+void AgentAttempt::probe(const message::Probe& m) {
+  if (state_ == AgentAttemptState::ready)
+    act(agent_action::ProbeHosts{m.targets, m.is_thorough, of_});
+}
+
+void AgentAttempt::on(const agent_event::HostsProbed& event) {
+  if (state_ == AgentAttemptState::ready) say(message::Probed{event.results});
 }
 
 void AgentAttempt::take_leases() {

@@ -63,6 +63,7 @@ class AgentAttempt {
   void refuse(message::Refused refusal);
   void on(const agent_event::HostChecked& event, Instant now);
   void on(const agent_event::LeasesTried& event);
+  void on(const agent_event::HostsProbed& event);
   void on(const agent_event::RankStarted& event);
   void on(const agent_event::RankNotStarted& event);
   void on(const agent_event::Blocked& event);
@@ -74,6 +75,7 @@ class AgentAttempt {
   bool on(const agent_event::TreeKilled& event);
 
   /// Until the ranks are told to start.
+  void probe(const message::Probe& m);
   void take_leases();
   void drop_leases();
   void go(const message::Go& m);

@@ -62,7 +62,13 @@ struct HostChecked {
   std::string checkpoint_mark = {};          ///< as in message::Ready
   bool ends_with_login = false;              ///< likewise
   std::vector<LeaseHolder> in_the_way = {};  ///< as in message::Leases
+  HostNetworks networks = {};                ///< where they were asked for
   CpuTopology cpus = {};                     ///< where ranks are to be bound
+};
+/// What came of ProbeHosts.
+struct HostsProbed {
+  std::vector<ProbeResult> results = {};
+  AttemptId of = {};
 };
 /// What came of TakeLeases: all is held, somebody is in the way, or nothing can be held there.
 struct LeasesTried {
@@ -145,10 +151,11 @@ using AgentEvent =
     std::variant<agent_event::LinkDown, agent_event::Received, agent_event::Dismissed,
                  agent_event::ContextTaken, agent_event::ContextReceived, agent_event::ContextReady,
                  agent_event::ContextFailed, agent_event::HostChecked, agent_event::LeasesTried,
-                 agent_event::RankStarted, agent_event::RankNotStarted, agent_event::Blocked,
-                 agent_event::NoStopFile, agent_event::PortTaken, agent_event::Failed,
-                 agent_event::RankPrinted, agent_event::RankEnded, agent_event::RanksMeasured,
-                 agent_event::TreeKilled, agent_event::Spooled, agent_event::Tick>;
+                 agent_event::HostsProbed, agent_event::RankStarted, agent_event::RankNotStarted,
+                 agent_event::Blocked, agent_event::NoStopFile, agent_event::PortTaken,
+                 agent_event::Failed, agent_event::RankPrinted, agent_event::RankEnded,
+                 agent_event::RanksMeasured, agent_event::TreeKilled, agent_event::Spooled,
+                 agent_event::Tick>;
 
 /// What an agent wants done, in order.
 namespace agent_action {
@@ -184,10 +191,17 @@ struct TakeContext {
   std::string bytes;
 };
 /// Look whether every rank's working directory and program are there, and the interface that they
-/// are told, count the GPUs, hold as many ports as asked, and write the files into the run
-/// directory, where nothing stays that an earlier attempt was told. Answer with HostChecked.
+/// are told, count the GPUs, list the networks and answer those that look for the host, hold as
+/// many ports as asked, and write the files into the run directory, where nothing stays that an
+/// earlier attempt was told. Answer with HostChecked.
 struct CheckHost {
   message::Prepare prepare;
+  AttemptId of = {};
+};
+/// Look which of these hosts are reached. Answer with HostsProbed.
+struct ProbeHosts {
+  std::vector<ProbeTarget> targets;
+  bool is_thorough = false;  ///< every address is waited for
   AttemptId of = {};
 };
 /// Try once more to hold what the attempt is to hold. Answer with LeasesTried.
@@ -256,10 +270,10 @@ using AgentAction =
     std::variant<agent_action::UseLink, agent_action::CloseLink, agent_action::SetFence,
                  agent_action::SendMessage, agent_action::SendOutput, agent_action::Spool,
                  agent_action::CheckHost, agent_action::FindContext, agent_action::TakeContext,
-                 agent_action::TakeLeases, agent_action::DropLeases, agent_action::EndLeases,
-                 agent_action::ConfirmLeases, agent_action::StartRank, agent_action::ReleasePorts,
-                 agent_action::MakeStopFile, agent_action::TerminateRank, agent_action::KillTree,
-                 agent_action::ForgetAttempt, agent_action::PauseReading,
-                 agent_action::ResumeReading, agent_action::Leave>;
+                 agent_action::ProbeHosts, agent_action::TakeLeases, agent_action::DropLeases,
+                 agent_action::EndLeases, agent_action::ConfirmLeases, agent_action::StartRank,
+                 agent_action::ReleasePorts, agent_action::MakeStopFile,
+                 agent_action::TerminateRank, agent_action::KillTree, agent_action::ForgetAttempt,
+                 agent_action::PauseReading, agent_action::ResumeReading, agent_action::Leave>;
 
 }  // namespace train

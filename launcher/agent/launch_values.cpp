@@ -27,6 +27,14 @@ std::string devices_of_slots(std::string_view slots, const std::vector<int>& dev
   return text;
 }
 
+// The choice for the host of this rank; null: there is none.
+const message::NetworkChoice* network_of(const message::Go& go, int rank) {
+  const message::NetworkChoice* found = nullptr;
+  for (const message::NetworkChoice& each : go.networks)
+    if (each.first_rank <= rank) found = &each;
+  return found != nullptr && found->interface.empty() ? nullptr : found;
+}
+
 // Nothing for a worker that has the host, as far as is known, for itself.
 std::optional<std::string> threads_of_worker(int threads, std::string_view workers_text) {
   int workers = 1;
@@ -84,6 +92,17 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
     case AtLaunch::device_positions:
       if (slots == SlotMeaning::places) return std::nullopt;
       return entry.text;
+    case AtLaunch::network_interface: {
+      const message::NetworkChoice* const network = network_of(go, rank);
+      if (network == nullptr) return std::nullopt;
+      return network->interface;
+    }
+    // What stands behind '=' is a whole name; else it would be the beginning of one.
+    case AtLaunch::nccl_interface: {
+      const message::NetworkChoice* const network = network_of(go, rank);
+      if (network == nullptr || !network->is_best) return std::nullopt;
+      return "=" + network->interface;
+    }
     case AtLaunch::threads:
       return threads_of_worker(threads, entry.text);
     case AtLaunch::backend:

@@ -15,8 +15,8 @@ std::string words_of(const std::vector<LeaseHolder::Held>& leases);
 /// a process without a task.
 std::string short_words_of(const LeaseHolder& holder);
 
-/// Who waits, and comes first: "task abcd2345 ('digits') of alice (launched by alice@head) waits for
-/// slots there, and comes first".
+/// Who waits, and comes first: "task abcd2345 ('digits') of alice (launched by alice@head) waits
+/// for slots there, and comes first".
 std::string waiting_words_of(const LeaseHolder& holder);
 
 }  // namespace train

@@ -10,7 +10,7 @@
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 22> fact_names{{
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 24> fact_names{{
     {AtLaunch::no, "no"},
     {AtLaunch::task_id, "task_id"},
     {AtLaunch::rendezvous_address, "rendezvous_address"},
@@ -31,6 +31,8 @@ constexpr std::array<std::pair<AtLaunch, std::string_view>, 22> fact_names{{
     {AtLaunch::cuda_devices, "cuda_devices"},
     {AtLaunch::rocm_devices, "rocm_devices"},
     {AtLaunch::device_positions, "device_positions"},
+    {AtLaunch::network_interface, "network_interface"},
+    {AtLaunch::nccl_interface, "nccl_interface"},
     {AtLaunch::backend, "backend"},
     {AtLaunch::threads, "threads"},
 }};

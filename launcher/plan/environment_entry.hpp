@@ -29,11 +29,13 @@ enum class AtLaunch {
   hyperparameters,       ///< what the search chose for this trial
   hyperparameters_file,  ///< on the rank's host: JSON that is too long for a variable
   data_file,             ///< the same for `data`
-  cuda_devices,      ///< of slots: NVIDIA's GPUs; none where slots are places; not set for AMD's
-  rocm_devices,      ///< of slots: AMD's GPUs; not set where they are anything else
-  device_positions,  ///< of the rank's devices among those; not set where slots are places
-  backend,           ///< nccl where slots are GPUs, gloo where they are places
-  threads,           ///< of cores that a rank is bound to: for each of its workers, of so many
+  cuda_devices,       ///< of slots: NVIDIA's GPUs; none where slots are places; not set for AMD's
+  rocm_devices,       ///< of slots: AMD's GPUs; not set where they are anything else
+  device_positions,   ///< of the rank's devices among those; not set where slots are places
+  network_interface,  ///< by which the host's peers reach it
+  nccl_interface,     ///< the same as NCCL reads it; not set where others are as good
+  backend,            ///< nccl where slots are GPUs, gloo where they are places
+  threads,            ///< of cores that a rank is bound to: for each of its workers, of so many
 };
 
 std::string_view to_string(AtLaunch fact);

@@ -143,6 +143,11 @@ std::vector<EnvironmentEntry> environment_of(const Plan& plan, int rank, int res
   return variables.entries();
 }
 
+bool looks_for_networks(const Plan& plan) {
+  return plan.trial.hosts.size() > 1 && plan.experiment.network == NetworkUse::automatic &&
+         plan.experiment.framework != Framework::none;
+}
+
 std::string checkpoint_directory(const ExperimentConfig& experiment, const std::string& task_id,
                                  int trial) {
   const std::string& root = experiment.checkpoints.directory;

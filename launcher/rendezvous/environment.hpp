@@ -15,6 +15,10 @@ namespace train {
 /// not depend on the number of ranks.
 std::vector<EnvironmentEntry> environment_of(const Plan& plan, int rank, int restarts = 0);
 
+/// Whether the hosts look for each other before its ranks start (`network`): several hosts, whose
+/// ranks meet.
+bool looks_for_networks(const Plan& plan);
+
 /// The folder of a trial's checkpoints, on every host: absolute, inside that of the experiment's
 /// `checkpoint_storage`; empty where that names none.
 std::string checkpoint_directory(const ExperimentConfig& experiment, const std::string& task_id,

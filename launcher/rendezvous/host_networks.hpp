@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace train {
@@ -13,10 +12,10 @@ inline constexpr std::size_t most_network_addresses = 16;
 
 /// One address of a host at which others might reach its ranks.
 struct NetworkAddress {
-  std::string interface;  ///< "eth0"
-  std::string address;    ///< in numbers: "10.0.0.3", "2001:db8::3"
-  int prefix = 0;         ///< bits that all hosts of its network share
-  int speed = 0;          ///< in Mb/s, as the kernel says; 0: it does not say
+  std::string interface;    ///< "eth0"
+  std::string address;      ///< in numbers: "10.0.0.3", "2001:db8::3"
+  std::string network;      ///< that it is of: "10.0.0.0/24", "2001:db8::/64"
+  int speed = 0;            ///< in Mb/s, as the kernel says; 0: it does not say
   bool is_virtual = false;  ///< neither a device nor on top of one: "docker0", "virbr0"
   bool has_rdma = false;    ///< its device is one of InfiniBand's or RoCE's
 
@@ -34,8 +33,8 @@ struct HostNetworks {
 
 /// A host that another one is to look for.
 struct ProbeTarget {
-  int host = 0;                         ///< node rank
-  std::vector<std::string> addresses;   ///< of `NetworkAddress`, the best first
+  int host = 0;                        ///< node rank
+  std::vector<std::string> addresses;  ///< of `NetworkAddress`, the best first
   int port = 0;
   std::string token;
 
@@ -43,22 +42,20 @@ struct ProbeTarget {
 };
 
 /// What came of one address.
-enum class Reach {
+enum class ProbeAnswer {
   untried,      ///< it was not waited for
-  reached,      ///< 64 KiB went there and back
+  reached,      ///< 16 KiB went there and back
   refused,      ///< nobody listens there, or a firewall says so
   unreachable,  ///< there is no way there
   no_answer,    ///< nothing came back: a firewall, or an address of another network
   stalled,      ///< it answers, and large packets get lost: an MTU that does not fit
   stranger,     ///< somebody else answers
 };
-/// "reached", ..., for the wire.
-std::string_view to_string(Reach reach);
-
+inline constexpr ProbeAnswer last_probe_answer = ProbeAnswer::stranger;
 /// What a host has found of a target.
 struct ProbeResult {
-  int host = 0;                  ///< node rank of the target
-  std::vector<Reach> addresses;  ///< in the target's order
+  int host = 0;                        ///< node rank of the target
+  std::vector<ProbeAnswer> addresses;  ///< in the target's order
 
   bool operator==(const ProbeResult&) const = default;
 };

@@ -25,14 +25,9 @@ void Variables::set_at_launch(const std::string& name, AtLaunch fact, std::strin
   entries_[name] = {.name = name, .text = std::move(of), .at_launch = fact};
 }
 
-void Variables::set_default(const std::string& name, std::string text) {
-  if (has(name)) return;
-  entries_[name] = {.name = name, .text = std::move(text), .is_default = true};
-}
-
-void Variables::set_default_at_launch(const std::string& name, AtLaunch fact, std::string of) {
-  if (has(name)) return;
-  entries_[name] = {.name = name, .text = std::move(of), .at_launch = fact, .is_default = true};
+void Variables::set_default(EnvironmentEntry entry) {
+  entry.is_default = true;
+  entries_.try_emplace(entry.name, entry);
 }
 
 std::vector<EnvironmentEntry> Variables::entries() const {
@@ -64,12 +59,18 @@ void add_rank_batch(const RankView& view, Variables& variables) {
   if (workers == 1) set_number(variables, "TRAIN_BATCH_OFFSET", view.rank.batch_offset);
 }
 
+// What the hosts file says, else what the hosts find out.
 void add_interface(const RankView& view, Variables& variables) {
-  if (view.plan.trial.hosts.size() < 2 || view.host.host.interface.empty()) return;
-  variables.set_default("NCCL_SOCKET_IFNAME", "=" + view.host.host.interface);
-  variables.set_default("GLOO_SOCKET_IFNAME", view.host.host.interface);
+  const std::string& declared = view.host.host.interface;
+  if (view.plan.trial.hosts.size() < 2) return;
+  if (declared.empty() && !looks_for_networks(view.plan)) return;
+  const bool is_found = declared.empty();
+  const AtLaunch fact = is_found ? AtLaunch::network_interface : AtLaunch::no;
+  variables.set_default({"NCCL_SOCKET_IFNAME", is_found ? "" : "=" + declared,
+                         is_found ? AtLaunch::nccl_interface : AtLaunch::no});
+  variables.set_default({"GLOO_SOCKET_IFNAME", declared, fact});
   if (view.plan.experiment.framework == Framework::horovod)
-    variables.set_default("HOROVOD_GLOO_IFACE", view.host.host.interface);
+    variables.set_default({"HOROVOD_GLOO_IFACE", declared, fact});
 }
 
 // The workers of a host's launcher inherit the value, so it is one worker's.
@@ -81,8 +82,7 @@ void add_threads(const RankView& view, Variables& variables) {
     variables.set_default("OMP_NUM_THREADS",
                           std::to_string(std::max<std::int64_t>(1, cpus.whole())));
   else if (view.plan.experiment.cpu_binding != CpuBinding::none)
-    variables.set_default_at_launch("OMP_NUM_THREADS", AtLaunch::threads,
-                                    std::to_string(workers_of(view)));
+    variables.set_default({"OMP_NUM_THREADS", std::to_string(workers_of(view)), AtLaunch::threads});
   else if (sharers > 1)
     variables.set_default("OMP_NUM_THREADS", "1");
 }

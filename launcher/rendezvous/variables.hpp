@@ -17,8 +17,10 @@ class Variables {
   /// `of` is what the value is made of, where the fact needs that.
   void set_at_launch(const std::string& name, AtLaunch fact, std::string of = {});
   /// Only when the variable is not there yet; the host's session may still say otherwise.
-  void set_default(const std::string& name, std::string text);
-  void set_default_at_launch(const std::string& name, AtLaunch fact, std::string of);
+  void set_default(const std::string& name, std::string text) {
+    set_default({.name = name, .text = std::move(text)});
+  }
+  void set_default(EnvironmentEntry entry);
 
   bool has(const std::string& name) const { return entries_.count(name) > 0; }
   /// Sorted by name.

@@ -89,7 +89,9 @@ std::optional<Instant> Run::next_deadline() const {
   if (phase_ == RunPhase::over) return std::nullopt;
   const auto lease_deadline =
       phase_ == RunPhase::connecting ? leases_.next_deadline() : std::nullopt;
-  return earliest({answers_by_, stop_by_, checks_.next(), lease_deadline});
+  const auto probe_deadline =
+      phase_ == RunPhase::connecting ? networks_.next_deadline() : std::nullopt;
+  return earliest({answers_by_, stop_by_, checks_.next(), lease_deadline, probe_deadline});
 }
 
 void Run::enter(HostRun& host, HostState state) {
@@ -133,6 +135,7 @@ void Run::receive(int host, const message::Ready& m) {
   enter(h, HostState::ready);
   h.held_ports = m.held_ports;
   h.gpus = m.gpus;
+  h.networks = m.networks;
   h.checkpoint_mark = m.checkpoint_mark;
   h.ends_with_login = m.ends_with_login;
   if (rules_.holds[static_cast<std::size_t>(host)]) leases_.expect(host, now_);
@@ -154,7 +157,9 @@ void Run::receive(int host, const message::Refused& m) {
 void Run::decide_start() {
   if (phase_ != RunPhase::connecting) return;
   const bool are_ready = count(HostState::ready) == static_cast<int>(hosts_.size());
-  if (are_ready && leases_.holds_all()) return go();
+  if (are_ready) look_for_networks();
+  const bool are_known = !rules_.looks_for_networks || networks_.is_settled();
+  if (are_ready && are_known && leases_.holds_all()) return go();
   if (failures_.empty()) return;
   const bool undecided =
       count(HostState::connecting) + count(HostState::preparing) > 0 || leases_.is_any_expected();

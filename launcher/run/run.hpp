@@ -14,6 +14,7 @@
 #include "launcher/rendezvous/port_needs.hpp"
 #include "launcher/run/connections.hpp"
 #include "launcher/run/lease_round.hpp"
+#include "launcher/run/network_round.hpp"
 #include "launcher/run/outcome.hpp"
 #include "launcher/run/trial_connections.hpp"
 #include "launcher/states/state_table.hpp"
@@ -139,6 +140,8 @@ class Run {
     std::string task_id = {};
     /// By host: whether it is told to hold something for the task; none: nobody is.
     std::vector<bool> holds = {};
+    /// Hosts were asked for their networks, and look which of the others they reach.
+    bool looks_for_networks = false;
   };
 
   /// `trial`, and what `connections` are of, must outlive the run. Hosts that are up already are
@@ -220,6 +223,7 @@ class Run {
     bool was_resumed = false;
     bool was_stopped_early = false;  ///< before it was told to start its ranks
     HostGpus gpus;
+    HostNetworks networks;
     std::string checkpoint_mark;
     bool ends_with_login = false;
     int ranks_left = 0;                ///< whose end is not known
@@ -246,6 +250,7 @@ class Run {
 
   void receive(int host, const message::Ready& m);
   void receive(int host, const message::Leases& m);
+  void receive(int host, const message::Probed& m);
   void receive(int host, const message::WantContext& m);
   void receive(int host, const message::Refused& m);
   void receive(int host, const message::RankStarted& m);
@@ -307,6 +312,11 @@ class Run {
   Error not_ready(const HostRun& host) const;
   void rank_failed(Failure failure);
   void act_on_leases();
+  bool is_one_machine() const;
+  void look_for_networks();
+  void act_on_networks();
+  void give_up_silent_probers();
+  std::vector<message::NetworkChoice> chosen_networks() const;
   void decide_start();
   void note_undecided();
   void note_shared_cores(int host);
@@ -345,6 +355,7 @@ class Run {
   Timing timing_;
   bool context_awaited_;  ///< it is not packed yet
   LeaseRound leases_;
+  NetworkRound networks_;
   TrackedState<RunPhase> phase_{run_phases()};
   std::vector<HostRun> hosts_;
   RunOutcome outcome_;

@@ -21,6 +21,7 @@ void Run::handle(const run_event::Tick&) {
   if (answers_by_ && now_ >= *answers_by_) decide_start();
   leases_.tick(now_);
   act_on_leases();
+  give_up_silent_probers();
   if (stop_by_ && now_ >= *stop_by_) give_up_waiting();
 }
 

@@ -82,6 +82,11 @@ void Run::hear(const host_news::Resumed& news) {
   // What told it to prepare may have been lost with the old stream.
   if (h.state == HostState::preparing && !context_awaited_ && status_in(news.hello) == nullptr)
     act(run_action::SendPrepare{news.host});
+  // So may the question what it reaches, or the answer.
+  if (h.state == HostState::ready && networks_.is_expected(news.host)) {
+    networks_.ask_again(news.host, now_);
+    act_on_networks();
+  }
   if (h.state == HostState::running) resume_ranks(news);
 }
 

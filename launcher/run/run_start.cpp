@@ -34,14 +34,13 @@ std::string Run::address_of_this_machine() const {
   return {};
 }
 
-// The address at which the other hosts reach this one. Hosts that are all reached by loopback are
-// one machine.
+// The address at which the other hosts reach this one: that at which they have, else that by which
+// the launcher does.
 Result<std::string> Run::address_of(int host) const {
   const std::string& reached = connections_.address(host);
-  bool is_one_machine = true;
-  for (int each = 0; is_one_machine && each < connections_.count(); ++each)
-    is_one_machine = is_loopback(connections_.address(each));
-  if (hosts_.size() == 1 || is_one_machine) return "127.0.0.1";
+  if (hosts_.size() == 1 || is_one_machine()) return "127.0.0.1";
+  if (networks_.has_begun())
+    if (const NetworkAddress* const chosen = networks_.chosen(host)) return chosen->address;
   if (!is_loopback(reached)) return reached;
   if (std::string here = address_of_this_machine(); !here.empty()) return here;
   return fail(ErrorClass::host,
@@ -100,6 +99,8 @@ void Run::refuse_start(int host, Error why) {
 }
 
 void Run::go() {
+  if (networks_.has_begun())
+    if (auto obstacle = networks_.obstacle()) return refuse_start(-1, std::move(*obstacle));
   auto start = start_message_of_hosts();
   if (!start) return refuse_start(-1, std::move(start.error()));
   start_ = std::move(*start);
@@ -110,6 +111,7 @@ void Run::go() {
   auto slots = slot_meaning(trial_, gpus);
   if (!slots) return refuse_start(-1, std::move(slots.error()));
   start_.slots = *slots;
+  start_.networks = chosen_networks();
   const std::size_t bytes = rules_.ports.workers ? tensorflow_config_size(start_.workers) : 0;
   if (bytes > longest_variable) {
     const Diagnostic why = oversized_tensorflow_config(trial_.world_size, bytes);

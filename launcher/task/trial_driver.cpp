@@ -244,6 +244,7 @@ Run::Rules TrialDriver::run_rules() const {
   if (owner_.expects_trials()) rules.hosts = Run::Hosts::kept_always;
   rules.of = of();
   rules.task_id = common_.task_id;
+  rules.looks_for_networks = looks_for_networks(work_.plan);
   for (const LeaseRequest& request : leases_) rules.holds.push_back(!request.wants.empty());
   return rules;
 }
@@ -292,6 +293,7 @@ message::Prepare TrialDriver::prepare_message(int node) const {
   if (means_.streams.is_remote(of_task(node))) prepare.output_packing = OutputPacking::lz4;
   if (means_.context.delivery) prepare.context = means_.context.delivery->context();
   if (trial_.hosts.size() > 1) prepare.interface = planned.host.interface;
+  prepare.wants_networks = looks_for_networks(work_.plan);
   prepare.leases = leases_[static_cast<std::size_t>(node)];
   // What the task has held it gets before all who wait, also from a new agent, which holds nothing.
   if (task_.restarts() > 0) prepare.leases.order = TicketOrder{0, 0, common_.task_id};

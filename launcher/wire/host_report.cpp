@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t longest_report_text = 4'096;
-constexpr int most_cpus = 1 << 20;
+constexpr int most_counted_cpus = 1 << 20;
 constexpr std::size_t most_tasks_without_locks = 64;
 constexpr std::size_t most_squats = 8;
 
@@ -82,7 +82,7 @@ HostReport host_report_of(const json& value) {
   report.cuda_names = names_of_json(value, "cuda_names");
   report.rocm_names = names_of_json(value, "rocm_names");
   report.gpu_type = text_field(value, "gpu_type", longest_resource_name);
-  report.cpus = int_field(value, "cpus", 0, most_cpus);
+  report.cpus = int_field(value, "cpus", 0, most_counted_cpus);
   report.memory = bytes_field(value, "memory");
   report.available = bytes_field(value, "available");
   report.load_permil = number_field(value, "load_permil");

@@ -11,6 +11,7 @@
 #include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/lease_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/network_fields.hpp"
 #include "launcher/wire/rank_commands.hpp"
 #include "launcher/wire/trouble_messages.hpp"
 #include "launcher/wire/usage_fields.hpp"
@@ -130,6 +131,7 @@ json body(const message::Prepare& m) {
              {"checkpoint_directory", from_bytes(m.checkpoint_directory)}};
   if (m.context) value["context"] = {{"sha256", m.context->sha256}, {"size", m.context->size}};
   if (!m.interface.empty()) value["interface"] = from_bytes(m.interface);
+  if (m.wants_networks) value["wants_networks"] = true;
   if (!m.leases.wants.empty()) value["leases"] = json_of(m.leases);
   if (m.cpu_binding.mode != CpuBinding::none) {
     value["cpu_binding"] = static_cast<int>(m.cpu_binding.mode);
@@ -152,6 +154,7 @@ Message read_prepare(const json& value) {
   if (bool_field(value, "pack_output")) m.output_packing = OutputPacking::lz4;
   if (value.contains("context")) m.context = context_of(value["context"]);
   if (value.contains("interface")) m.interface = text_field(value, "interface");
+  m.wants_networks = value.contains("wants_networks") && bool_field(value, "wants_networks");
   m.spool = {count_field(value, "spool"), bool_field(value, "spool_drops")};
   m.checkpoint_directory = text_field(value, "checkpoint_directory", longest_path);
   if (value.contains("leases")) m.leases = lease_request_of(value["leases"]);
@@ -163,6 +166,18 @@ Message read_prepare(const json& value) {
   return m;
 }
 
+json body(const message::Probe& m) {
+  return {{"type", "probe"}, {"targets", json_of(m.targets)}, {"thorough", m.is_thorough}};
+}
+Message read_probe(const json& value) {
+  return message::Probe{probe_targets_of_json(value), bool_field(value, "thorough")};
+}
+
+json body(const message::Probed& m) {
+  return {{"type", "probed"}, {"results", json_of(m.results)}};
+}
+Message read_probed(const json& value) { return message::Probed{probe_results_of_json(value)}; }
+
 json body(const message::Go& m) {
   json workers = json::array();
   for (const std::string& worker : m.workers) workers.push_back(from_bytes(worker));
@@ -173,6 +188,10 @@ json body(const message::Go& m) {
              {"megascale_port", m.megascale_port},
              {"workers", std::move(workers)}};
   if (m.slots) value["slots"] = to_string(*m.slots);
+  for (const message::NetworkChoice& each : m.networks)
+    value["networks"].push_back({{"rank", each.first_rank},
+                                 {"interface", from_bytes(each.interface)},
+                                 {"best", each.is_best}});
   return value;
 }
 Message read_go(const json& value) {
@@ -184,6 +203,10 @@ Message read_go(const json& value) {
     m.slots = slot_meaning_of(text_field(value, "slots"));
     if (!m.slots) throw Malformed{"slots of an unknown kind"};
   }
+  if (value.contains("networks"))
+    for (const json& each : array_field(value, "networks"))
+      m.networks.push_back(
+          {int_field(each, "rank"), text_field(each, "interface"), bool_field(each, "best")});
   return m;
 }
 
@@ -249,18 +272,22 @@ Message read_hello(const json& value) {
 }
 
 json body(const message::Ready& m) {
-  return {{"type", "ready"},
-          {"run_directory", from_bytes(m.run_directory)},
-          {"ports", m.held_ports},
-          {"gpus", json_of_gpus(m.gpus)},
-          {"checkpoint_mark", from_bytes(m.checkpoint_mark)},
-          {"ends_with_login", m.ends_with_login}};
+  json value{{"type", "ready"},
+             {"run_directory", from_bytes(m.run_directory)},
+             {"ports", m.held_ports},
+             {"gpus", json_of_gpus(m.gpus)},
+             {"checkpoint_mark", from_bytes(m.checkpoint_mark)},
+             {"ends_with_login", m.ends_with_login}};
+  if (m.networks != HostNetworks{}) value["networks"] = json_of(m.networks);
+  return value;
 }
 Message read_ready(const json& value) {
-  return message::Ready{
+  message::Ready m{
       int_list_field(value, "ports", 1, highest_port, most_held_ports),
       text_field(value, "run_directory", longest_path), gpus_of_json(field(value, "gpus")),
       text_field(value, "checkpoint_mark", longest_name), bool_field(value, "ends_with_login")};
+  if (value.contains("networks")) m.networks = networks_of_json(value["networks"]);
+  return m;
 }
 
 json body(const message::WantContext& m) { return {{"type", "want_context"}, {"taken", m.taken}}; }
@@ -438,6 +465,8 @@ constexpr Reader readers[] = {
     {"take_leases", read_take_leases},
     {"drop_leases", read_drop_leases},
     {"leases", read_leases},
+    {"probe", read_probe},
+    {"probed", read_probed},
     {"refused", read_refused},
     {"started", read_rank_started},
     {"not_started", read_rank_not_started},

@@ -17,6 +17,7 @@
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
+#include "launcher/rendezvous/host_networks.hpp"
 #include "launcher/wire/attempt_id.hpp"
 #include "launcher/wire/output_chunk.hpp"
 #include "launcher/wire/rank_usage.hpp"
@@ -25,7 +26,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own binary, so both sides always agree;
 /// a difference means that something else answers.
-constexpr int wire_version = 15;
+constexpr int wire_version = 16;
 
 /// The most bytes of a text about a trouble of the agent; what is sent is cut to that.
 constexpr std::size_t longest_trouble = 2'000;
@@ -128,6 +129,7 @@ struct Prepare {
   LeaseRequest leases = {};     ///< tried once with the check; answered with Leases behind Ready
   CpuBindingRule cpu_binding = {};
   AttemptId of = {};
+  bool wants_networks = false;  ///< Ready tells them, and those who look for the host are answered
   bool operator==(const Prepare&) const = default;
 };
 /// Try once more to hold what the attempt is to hold. Answered with Leases.
@@ -141,14 +143,30 @@ struct DropLeases {
   AttemptId of = {};
   bool operator==(const DropLeases&) const = default;
 };
+/// Look which of these hosts are reached, and at which of their addresses. Of an attempt that is
+/// ready. Answered with Probed.
+struct Probe {
+  std::vector<ProbeTarget> targets = {};
+  bool is_thorough = false;  ///< every address is waited for
+  AttemptId of = {};
+  bool operator==(const Probe&) const = default;
+};
+/// An interface that the ranks of several hosts use.
+struct NetworkChoice {
+  int first_rank = 0;     ///< it holds from the host of this rank on, up to that of the next choice
+  std::string interface;  ///< empty: none is known
+  bool is_best = true;    ///< no other one of the host is as good: NCCL would use them all
+  bool operator==(const NetworkChoice&) const = default;
+};
 /// Second phase, once every host is ready: start the ranks. A port is 0 where nobody needs it.
 struct Go {
   std::string rendezvous_address;
   int rendezvous_port = 0;
   std::string megascale_address = {};
   int megascale_port = 0;
-  std::vector<std::string> workers = {};  ///< address:port of every rank; empty: nobody asks
-  std::optional<SlotMeaning> slots = {};  ///< what they turned out to be; nothing: nobody asks
+  std::vector<std::string> workers = {};     ///< address:port of every rank; empty: nobody asks
+  std::optional<SlotMeaning> slots = {};     ///< what they turned out to be; nothing: nobody asks
+  std::vector<NetworkChoice> networks = {};  ///< ascending; empty: nobody asks
   AttemptId of = {};
   bool operator==(const Go&) const = default;
 };
@@ -228,8 +246,15 @@ struct Ready {
   std::string checkpoint_mark = {};
   /// The host kills the agent and its ranks when the login ends that they were started from.
   bool ends_with_login = false;
+  HostNetworks networks = {};  ///< where they were asked for
   AttemptId of = {};
   bool operator==(const Ready&) const = default;
+};
+/// What came of the last Probe.
+struct Probed {
+  std::vector<ProbeResult> results;
+  AttemptId of = {};
+  bool operator==(const Probed&) const = default;
 };
 /// The host lacks the context, and has taken so many bytes of it so far, first 0: the launcher
 /// sends what fits into `context_window` beyond them, in frames of their own.
@@ -404,7 +429,7 @@ using Message =
                  message::TakeLeases, message::DropLeases, message::Leases, message::Blocked,
                  message::PortTaken, message::OutputBlocked, message::StopsRanks,
                  message::NoStopFile, message::Displaced, message::AgentFailed, message::Usage,
-                 message::LeftBehind>;
+                 message::LeftBehind, message::Probe, message::Probed>;
 
 /// The attempt that a message is about; nothing for what is about the whole host.
 std::optional<AttemptId> attempt_of(const Message& message);

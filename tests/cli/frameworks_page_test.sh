@@ -118,13 +118,14 @@ ddp_trains_and_goes_on() {
     needs_torch || return
     take_blocks "PyTorch DDP"
     {
-        cat script.py
+        grep -v destroy_process_group script.py
         cat <<'END'
 print(f"attempt {os.environ['TRAIN_RESTART_COUNT']} began with step {first}")
 assert dist.is_torchelastic_launched()
 total = torch.tensor(dist.get_rank() + 1)
 dist.all_reduce(total)
 print(f"sum {total.item()}")
+dist.destroy_process_group()
 if os.environ["TRAIN_RESTART_COUNT"] == "0":
     raise SystemExit(7)
 END
@@ -149,10 +150,11 @@ ddp_under_torchrun() {
     take_blocks "PyTorch DDP"
     rm experiment.1
     {
-        cat script.py
+        grep -v destroy_process_group script.py
         echo 'total = torch.tensor(dist.get_rank() + 1)'
         echo 'dist.all_reduce(total)'
         echo 'print(f"sum {total.item()}")'
+        echo 'dist.destroy_process_group()'
     } >train.py
     mkdir shared logs
     # Debian 12's torchrun (1.13, under Python 3.11) fails where nothing is redirected.

@@ -55,7 +55,11 @@ launcher_takes_part() {
     expect_idle 2 head "${nodes[@]}"
     # Through OpenSSH's own client, of whose connections less is known, and with two addresses.
     on head 'ip address add 10.88.0.1/16 dev eth0'
-    launch --transport openssh -H 'head:1,node[03-04]:1' -n 3 -- touch /tmp/started
+    # shellcheck disable=SC2016 # for the workers
+    launch --transport openssh -H 'head:1,node[03-04]:1' -n 3 -- /bin/sh -c 'echo "meet at $MASTER_ADDR"'
+    expect_status 0
+    expect_equal "ranks that meet where hosts reach the head" 3 "$(grep -c 'meet at 10\.77\.0\.1$' "$work/out")"
+    launch --transport openssh -H 'head:1,node[03-04]:1' -n 3 --set network=none -- touch /tmp/started
     expect_status 76
     expect_err "host 'head': the other hosts are to meet at this machine, and none of its addresses"
     expect_err "give it an 'address' or an 'interface' in the hosts file"

@@ -405,6 +405,50 @@ TEST_CASE("an agent that has left does nothing more") {
   CHECK(b.tick(b.now + 1h).empty());
 }
 
+TEST_CASE("an agent that is ready looks for other hosts, as often as it is asked") {
+  Bench b;
+  b.connect();
+  const std::vector<ProbeTarget> targets{{1, {"10.0.0.2"}, 4'711, "token"}};
+  CHECK(b.say(message::Probe{targets, false}).empty());  // there is no attempt
+  b.prepare({0});
+  CHECK(b.say(message::Probe{targets, false}).empty());
+  const HostNetworks networks{{{"eth0", "10.0.0.1", "10.0.0.0/24"}}, 4'712, "other"};
+  b.on(agent_event::HostChecked{.run_directory = "/r", .networks = networks});
+  REQUIRE(said<message::Ready>(b.last));
+  CHECK(said<message::Ready>(b.last)->networks == networks);
+  for (const bool is_thorough : {false, true}) {
+    const auto asked = all<agent_action::ProbeHosts>(b.say(message::Probe{targets, is_thorough}));
+    REQUIRE(asked.size() == 1);
+    CHECK(asked.front().targets == targets);
+    CHECK(asked.front().is_thorough == is_thorough);
+    const std::vector<ProbeResult> results{{1, {ProbeAnswer::reached}}};
+    CHECK(said<message::Probed>(b.on(agent_event::HostsProbed{results, {}})) ==
+          message::Probed{results});
+  }
+}
+
+TEST_CASE("ranks are told the network that was chosen for their host") {
+  const auto told = [](int rank, const std::vector<message::NetworkChoice>& networks,
+                       AtLaunch fact = AtLaunch::network_interface) {
+    message::Go go;
+    go.networks = networks;
+    const auto entries = fill_in({{"X", "", fact}}, go, "t", "/r", rank, {});
+    return entries.empty() ? std::string("unset") : entries.front().text;
+  };
+  CHECK(told(0, {}) == "unset");
+  CHECK(told(3, {{0, "eth0"}}) == "eth0");
+  const std::vector<message::NetworkChoice> choices{
+      {2, "eth0"}, {4, "ens3", false}, {6, ""}, {8, "eth0"}};
+  CHECK(told(1, choices) == "unset");
+  CHECK(told(2, choices) == "eth0");
+  CHECK(told(5, choices) == "ens3");
+  CHECK(told(7, choices) == "unset");
+  CHECK(told(9, choices) == "eth0");
+  CHECK(told(3, choices, AtLaunch::nccl_interface) == "=eth0");
+  CHECK(told(5, choices, AtLaunch::nccl_interface) == "unset");  // there are others as good
+  CHECK(told(7, choices, AtLaunch::nccl_interface) == "unset");
+}
+
 TEST_CASE("everything that only a launch can know is filled in") {
   const message::Go go{"10.0.0.1", 29'500, "10.0.0.2", 8'081, {"a:1", "b:2", "c:3", "d:4"}};
   const message::Go ipv6{"fd00::1", 29'500};

@@ -15,12 +15,14 @@ TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there")
   const Plan plan = planned(experiment, gpu_inventory({2, 2}));
   const Values expected{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
                         {"CUDA_VISIBLE_DEVICES", "0,1"},
+                        {"GLOO_SOCKET_IFNAME", "<network_interface>"},
                         {"GROUP_RANK", "1"},
                         {"GROUP_WORLD_SIZE", "2"},
                         {"LOCAL_RANK", "1"},
                         {"LOCAL_WORLD_SIZE", "2"},
                         {"MASTER_ADDR", "<rendezvous_address>"},
                         {"MASTER_PORT", "<rendezvous_port>"},
+                        {"NCCL_SOCKET_IFNAME", "<nccl_interface>"},
                         {"NODE_RANK", "1"},
                         {"OMP_NUM_THREADS", "1"},
                         {"PYTHONFAULTHANDLER", "1"},
@@ -289,7 +291,30 @@ TEST_CASE("the network interface is named when hosts differ and nobody else name
   CHECK(value(values_of(planned(experiment, hosts, {{"NCCL_SOCKET_IFNAME", "^lo"}}), 1),
               "NCCL_SOCKET_IFNAME") == "^lo");
   hosts.hosts[1].interface = "";
+  experiment.network = NetworkUse::none;
   CHECK(value(values_of(planned(experiment, hosts), 1), "NCCL_SOCKET_IFNAME") == "(unset)");
+}
+
+TEST_CASE("where nobody names the interface the hosts find it, unless they are not to look") {
+  const HostInventory hosts = gpu_inventory({1, 1});
+  ExperimentConfig experiment = gpu_experiment(2, 1);
+  const auto entry = [&](const std::string& name) {
+    for (const EnvironmentEntry& each : environment_of(planned(experiment, hosts), 1))
+      if (each.name == name) return each;
+    return EnvironmentEntry{};
+  };
+  CHECK(entry("NCCL_SOCKET_IFNAME") ==
+        EnvironmentEntry{"NCCL_SOCKET_IFNAME", "", AtLaunch::nccl_interface, false, true});
+  CHECK(entry("GLOO_SOCKET_IFNAME") ==
+        EnvironmentEntry{"GLOO_SOCKET_IFNAME", "", AtLaunch::network_interface, false, true});
+  CHECK(looks_for_networks(planned(experiment, hosts)));
+  experiment.environment = {variable("GLOO_SOCKET_IFNAME", "bond0")};
+  CHECK(entry("GLOO_SOCKET_IFNAME").text == "bond0");
+  CHECK(entry("GLOO_SOCKET_IFNAME").at_launch == AtLaunch::no);
+  experiment.framework = Framework::none;
+  CHECK_FALSE(looks_for_networks(planned(experiment, hosts)));
+  CHECK(entry("NCCL_SOCKET_IFNAME").name.empty());
+  CHECK_FALSE(looks_for_networks(planned(gpu_experiment(1, 1), hosts)));  // on one host
 }
 
 TEST_CASE(

@@ -58,6 +58,7 @@ TEST_CASE("each framework's rank gets its own variables and none of another's") 
         {"HOROVOD_CPU_OPERATIONS", "gloo"},
         {"HOROVOD_CROSS_RANK", "1"},
         {"HOROVOD_CROSS_SIZE", "2"},
+        {"HOROVOD_GLOO_IFACE", "<network_interface>"},
         {"HOROVOD_GLOO_RENDEZVOUS_ADDR", "<rendezvous_address>"},
         {"HOROVOD_GLOO_RENDEZVOUS_PORT", "<rendezvous_port>"},
         {"HOROVOD_HOSTNAME", "n2"},

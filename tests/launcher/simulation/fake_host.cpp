@@ -379,8 +379,26 @@ void FakeHost::perform(const agent_action::CheckHost& action) {
                                  static_cast<int>(checked.held_ports.size()));
   readiness_.ports[action.of][index_] = checked.held_ports;
   checked.run_directory = "/run";
+  if (action.prepare.wants_networks)
+    checked.networks = {{{"docker0", "172.17.0.1", "172.17.0.0/16", 0, true},
+                         {"eth0", address_of(index_), "10.0.0.0/24", 10'000}},
+                        20'000,
+                        "token"};
   blocked_for(script_.check_delay, action.of);
   later(script_.check_delay, [this, checked] { feed(checked); });
+}
+
+// Whoever does not wait for every address may have nothing to say of one.
+void FakeHost::perform(const agent_action::ProbeHosts& action) {
+  agent_event::HostsProbed probed{{}, action.of};
+  for (const ProbeTarget& target : action.targets) {
+    if (target.addresses != std::vector{address_of(target.host)})
+      complaints_.push_back("a host is looked for at addresses that are not its own");
+    const bool is_untried = !action.is_thorough && chance_.one_in(4);
+    probed.results.push_back(
+        {target.host, {is_untried ? ProbeAnswer::untried : ProbeAnswer::reached}});
+  }
+  later(chance_.up_to(1ms), [this, probed] { feed(probed); });
 }
 
 void FakeHost::perform(const agent_action::TakeLeases& action) {

@@ -131,6 +131,7 @@ class FakeHost {
   void perform(const agent_action::UseLink& action);
   void perform(const agent_action::CloseLink& action);
   void perform(const agent_action::SetFence&) {}
+  void perform(const agent_action::ProbeHosts& action);
   void perform(const agent_action::TakeLeases& action);
   void perform(const agent_action::DropLeases&) {}
   void perform(const agent_action::EndLeases& action);

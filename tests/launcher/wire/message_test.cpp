@@ -142,6 +142,22 @@ std::vector<Message> all_messages() {
                       .split = 1'024,
                       .hidden = 2'048,
                       .obstacle = HostGpus::Obstacle::driver_unknown}},
+      message::Ready{.held_ports = {},
+                     .run_directory = "/",
+                     .networks = {{{"eth0", "10.0.0.3", "10.0.0.0/24", 100'000, true, true},
+                                   {not_text, "", "", 0}},
+                                  65'535,
+                                  "0123456789abcdef"}},
+      message::Probe{},
+      message::Probe{{{INT32_MAX, {"10.0.0.3", "fd00::1"}, 65'535, "0123456789abcdef"}, {}}, true},
+      message::Probed{},
+      message::Probed{{{INT32_MAX,
+                        {ProbeAnswer::untried, ProbeAnswer::reached, ProbeAnswer::refused,
+                         ProbeAnswer::unreachable, ProbeAnswer::no_answer, ProbeAnswer::stalled,
+                         ProbeAnswer::stranger}},
+                       {}}},
+      message::Go{.rendezvous_address = "10.0.0.1",
+                  .networks = {{0, not_text, false}, {INT32_MAX, ""}}},
       message::Refused{{{{}, {}, "no '" + not_text + "' here", "install it"}, {{}, {}, "", ""}}},
       message::Refused{{{{}, {}, "disk full", ""}}, ErrorClass::host},
       message::WantContext{0},
@@ -242,8 +258,9 @@ TEST_CASE("what is no message is refused as the host's fault") {
 
 TEST_CASE("every field of a message must be there, but for those that may be missing") {
   const std::set<std::string> may_be_missing = {
-      "context",    "interface",   "slots",      "code",  "signal",
-      "error_file", "memory_kill", "core_place", "usage", "parent_end"};
+      "context",    "interface",      "slots",       "code",  "signal",
+      "error_file", "memory_kill",    "core_place",  "usage", "parent_end",
+      "networks",   "wants_networks", "cpu_binding", "cpus",  "shares_cores"};
   for (const Message& message : all_messages()) {
     const json whole = json::parse(encode_message(message));
     for (const auto& [name, value] : whole.items()) {
