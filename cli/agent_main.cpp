@@ -20,20 +20,25 @@ namespace train {
 
 namespace {
 
+// To a rank, as `train` says it.
+void tell(const std::string& words) { std::fprintf(stderr, "train: %s\n", words.c_str()); }
+int tell_failure(const Error& error) {
+  tell(render(error));
+  return exit_code_of(error.error_class).value();
+}
+
 // `report`, with which ranks report.
 int report(const std::vector<std::string>& arguments) {
   const auto written = write_report(arguments);
-  const std::string told = written ? *written : render(written.error());
-  if (!told.empty()) std::fprintf(stderr, "train: %s\n", told.c_str());
-  return written ? 0 : exit_code_of(written.error().error_class).value();
+  if (!written) return tell_failure(written.error());
+  if (!written->empty()) tell(*written);
+  return 0;
 }
 
 // `once-per-host`, likewise.
 int once_per_host(const std::vector<std::string>& arguments) {
   const auto code = run_once_per_host(arguments);
-  if (code) return *code;
-  std::fprintf(stderr, "train: %s\n", render(code.error()).c_str());
-  return exit_code_of(code.error().error_class).value();
+  return code ? *code : tell_failure(code.error());
 }
 
 // The launcher says it as its own.

@@ -11,13 +11,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <climits>
 #include <cstdlib>
 #include <string_view>
 
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
 #include "cli/exit_code.hpp"
+#include "config_schema/text/text.hpp"
 
 extern char** environ;
 
@@ -30,27 +31,21 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-bool is_plain(const std::string& name) {
+bool is_name(const std::string& name) {
   constexpr std::size_t longest = 64;
-  return name.size() <= longest && std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '.' || c == '_' || c == '-';
-         });
+  return name.size() <= longest && std::all_of(name.begin(), name.end(), is_plain_byte);
 }
 
-// FNV-1a: it tells commands of one script apart.
+// Commands of one script are to be told apart.
 std::string digest_of(const std::vector<std::string>& words) {
-  std::uint64_t hash = 14'695'981'039'346'656'037u;
-  for (const std::string& word : words)
-    for (const char byte : word + '\0') {
-      hash ^= static_cast<unsigned char>(byte);
-      hash *= 1'099'511'628'211u;
-    }
-  return fmt::format("{:016x}", hash);
+  std::string text;
+  for (const std::string& word : words) text += word + '\0';
+  return fmt::format("{:016x}", hash_of(text));
 }
 
 Result<int> run(const std::vector<std::string>& words) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   pid_t child = 0;
@@ -140,11 +135,8 @@ Result<int> run_in(const std::string& directory, const OnceCommand& command) {
   const std::string known = file->read();
   if (!known.empty()) {
     const std::size_t blank = std::min(known.find(' '), known.size());
-    const std::size_t number = std::min(known.find_first_not_of(' ', blank), known.size());
-    int code = 0;
-    const bool has_ended =
-        std::from_chars(known.data() + number, known.data() + known.size(), code).ec == std::errc();
-    if (has_ended) return code;
+    if (const auto code = whole_number(trim(std::string_view(known).substr(blank)), 0, INT_MAX))
+      return *code;
     return tl::make_unexpected(killed_while_it_ran(known.substr(0, blank), command.words.front()));
   }
   const std::string rank = variable("RANK");
@@ -164,7 +156,7 @@ Result<int> run_once_per_host(const OnceCommand& command) {
   if (command.words.empty() || command.words.front().empty())
     return fail(ErrorClass::usage, "once-per-host: no command",
                 "write it behind --, as in 'train once-per-host -- ./download.sh'");
-  if (!is_plain(command.name))
+  if (!is_name(command.name))
     return fail(ErrorClass::usage, fmt::format("--name: '{}' is no name", command.name),
                 "use at most 64 letters, digits and the marks . _ -");
   const std::string directory = variable("TRAIN_RUN_DIR");

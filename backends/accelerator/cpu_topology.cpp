@@ -32,7 +32,8 @@ std::map<int, int> nodes_of_cpus(const std::string& folder) {
     if (!name.starts_with(prefix)) continue;
     const auto node = cpu_number(std::string_view(name).substr(prefix.size()));
     if (!node) continue;
-    for (const int cpu : cpus_in(first_line(small_text(folder + "/" + name + "/cpulist"))))
+    for (const int cpu :
+         cpus_in(first_line(small_text(fmt::format("{}/{}/cpulist", folder, name)))))
       nodes.emplace(cpu, *node);
   }
   return nodes;

@@ -40,17 +40,13 @@ class Budget {
  public:
   // Whether its text counts. Nobody but its user may have written it: anybody can link a file of
   // another user there that he may write to, as a lock file. Under several names it is one.
-  bool is_of(const LeaseFile& file, std::int64_t uid) {
-    struct stat status {};
-    if (::fstat(file.descriptor(), &status) != 0) return false;
+  bool is_of(const struct stat& status, std::int64_t uid) {
     constexpr mode_t for_others_to_write = S_IWGRP | S_IWOTH;
     return std::int64_t{status.st_uid} == uid && (status.st_mode & for_others_to_write) == 0 &&
            seen_.emplace(status.st_dev, status.st_ino).second;
   }
   // Whether it is read.
-  bool has_room_for(const LeaseFile& file, std::int64_t uid, std::size_t longest) {
-    struct stat status {};
-    if (::fstat(file.descriptor(), &status) != 0) return false;
+  bool has_room_for(const struct stat& status, std::int64_t uid, std::size_t longest) {
     OfUser& user = users_[uid];
     if (status.st_size > static_cast<off_t>(longest) || user.unread >= most_unread_of_user ||
         user.files >= most_files_of_user || user.bytes + status.st_size > most_bytes_of_user)
@@ -102,8 +98,10 @@ bool read_living_files(
     const auto uid = user_in(name, prefix);
     if (!uid) continue;
     LeaseFile file = LeaseFile::look(folder, name);
-    if (!file || !budget.is_of(file, *uid)) continue;
-    if (!file.is_alive() || !budget.has_room_for(file, *uid, longest)) continue;
+    struct stat status {};
+    if (!file || ::fstat(file.descriptor(), &status) != 0) continue;
+    if (!budget.is_of(status, *uid)) continue;
+    if (!file.is_alive() || !budget.has_room_for(status, *uid, longest)) continue;
     LivingFile living{name, *uid, file.descriptor()};
     if (read(living, file)) continue;
     budget.note_unread(*uid);

@@ -2,6 +2,7 @@
 #include "backends/network/interfaces.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -19,6 +19,7 @@
 #include <tuple>
 
 #include "backends/posix/files.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -61,11 +62,8 @@ std::string folder_of(const NetworkFiles& files, const std::string& interface) {
 }
 
 int speed_of(const NetworkFiles& files, const std::string& interface) {
-  const std::string text = first_line_of(folder_of(files, interface) + "/speed");
-  long long speed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && speed > 0 && speed <= highest_speed ? static_cast<int>(speed) : 0;
+  return whole_number(first_line_of(folder_of(files, interface) + "/speed"), 1, highest_speed)
+      .value_or(0);
 }
 
 // Whether it is a device or on top of one: a bond of ports, a bridge with one, a VLAN.
@@ -91,7 +89,7 @@ std::set<std::string> rdma_interfaces(const NetworkFiles& files) {
   std::set<std::string> found;
   const std::string folder = files.sys + "/class/infiniband";
   for (const std::string& device : names_in(FolderReader(folder), most_names_of_folder)) {
-    const std::string interfaces = folder + "/" + device + "/device/net";
+    const std::string interfaces = fmt::format("{}/{}/device/net", folder, device);
     for (std::string& name : names_in(FolderReader(interfaces), most_names_of_folder))
       found.insert(std::move(name));
   }

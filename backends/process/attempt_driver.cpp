@@ -18,6 +18,9 @@ constexpr std::chrono::seconds blocked_interval{2};
 // For a check, or the start of a rank, that was under way when everything was killed.
 constexpr std::chrono::seconds work_limit{5};
 
+// For an address where every one is waited for.
+constexpr std::chrono::seconds thorough_probe_limit{6};
+
 // Longer than a subreaper takes to give up.
 constexpr std::chrono::seconds kill_limit{12};
 // From then on, where that had to be killed; longer than its remains are looked at.
@@ -143,9 +146,10 @@ void AttemptDriver::probe_hosts(const agent_action::ProbeHosts& asked) {
   const auto tell = [this, found] {
     events_.on_event(agent_event::HostsProbed{std::move(*found), of_});
   };
-  const auto look = [found, targets = asked.targets, waits_for_all = asked.is_thorough] {
-    constexpr std::chrono::seconds limits[] = {std::chrono::seconds(3), std::chrono::seconds(6)};
-    *found = probe(targets, {.limit = limits[waits_for_all], .waits_for_all = waits_for_all});
+  ProbePatience patience;
+  if (asked.is_thorough) patience = {.limit = thorough_probe_limit, .waits_for_all = true};
+  const auto look = [found, targets = asked.targets, patience] {
+    *found = probe(targets, patience);
   };
   if (const auto begun = prober_.run(look, tell); begun) return;
   for (const ProbeTarget& target : asked.targets)  // no thread is to be had

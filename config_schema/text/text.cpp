@@ -99,6 +99,13 @@ std::string to_upper(std::string_view text) {
   return upper;
 }
 
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14'695'981'039'346'656'037u;
+  for (const char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * std::uint64_t{1'099'511'628'211u};
+  return hash;
+}
+
 std::optional<int> whole_number(std::string_view text, int least, int most) {
   int number = 0;
   const char* end = text.data() + text.size();

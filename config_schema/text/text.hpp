@@ -50,6 +50,14 @@ std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
 std::string to_upper(std::string_view text);
 
+/// Whether a byte needs no quoting in the name of a file: a letter, a digit, '_', '.' or '-'.
+constexpr bool is_plain_byte(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) ||
+         byte == '_' || byte == '.' || byte == '-';
+}
+/// FNV-1a, of 64 bits: tells apart texts that nobody has made to be alike.
+std::uint64_t hash_of(std::string_view text);
+
 /// The number that the whole text is, in decimal digits, if it is one from `least` to `most`.
 std::optional<int> whole_number(std::string_view text, int least, int most);
 

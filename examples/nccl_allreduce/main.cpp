@@ -25,7 +25,8 @@ constexpr std::chrono::seconds time_to_leave{10};
 std::string host_name() {
   std::string name(256, '\0');
   if (::gethostname(name.data(), name.size() - 1) != 0) return "this host";
-  return name.c_str();
+  name.resize(name.find('\0'));
+  return name;
 }
 
 /// Says on standard error what has happened to this rank.

@@ -2,7 +2,7 @@
 #include "launcher/agent/cpu_binding.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <climits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -32,6 +32,7 @@ std::vector<Core> cores_of(const CpuTopology& topology, Areas areas) {
         .first->second.cpus.push_back(cpu.number);
   }
   std::vector<Core> cores;
+  cores.reserve(by_number.size());
   for (auto& [number, core] : by_number) cores.push_back(std::move(core));
   std::stable_sort(cores.begin(), cores.end(),
                    [](const Core& a, const Core& b) { return a.area < b.area; });
@@ -159,11 +160,8 @@ CpuShares share_whole_host(const CpuTopology& topology, const Nodes& nodes) {
 
 std::vector<int> numbers_in(std::string_view list) {
   std::vector<int> numbers;
-  for (const std::string_view each : split(list, ',')) {
-    int number = -1;
-    const auto [end, error] = std::from_chars(each.data(), each.data() + each.size(), number);
-    if (error == std::errc() && end == each.data() + each.size()) numbers.push_back(number);
-  }
+  for (const std::string_view each : split(list, ','))
+    if (const auto number = whole_number(each, 0, INT_MAX)) numbers.push_back(*number);
   return numbers;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 
 #include "config_schema/hosts/host_address.hpp"
 #include "config_schema/text/text.hpp"
@@ -37,9 +38,7 @@ const message::NetworkChoice* network_of(const message::Go& go, int rank) {
 
 // Nothing for a worker that has the host, as far as is known, for itself.
 std::optional<std::string> threads_of_worker(int threads, std::string_view workers_text) {
-  int workers = 1;
-  std::from_chars(workers_text.data(), workers_text.data() + workers_text.size(), workers);
-  workers = std::max(1, workers);
+  const int workers = whole_number(workers_text, 1, INT_MAX).value_or(1);
   if (threads == 0 && workers == 1) return std::nullopt;
   return std::to_string(std::max(1, threads / workers));
 }

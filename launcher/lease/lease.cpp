@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "config_schema/text/text.hpp"
+
 namespace train {
 
 namespace {
@@ -25,23 +27,10 @@ constexpr std::array<std::pair<Kind, const char*>, 8> kinds{{{Kind::place, "plac
 // A file's name has 255 bytes, of which a folder that others use as well takes some.
 constexpr std::size_t longest_name = 120;
 
-// FNV-1a, of 64 bits: no more than two long names of one inventory are to be told from each other.
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 14'695'981'039'346'656'037u;
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * std::uint64_t{1'099'511'628'211u};
-  return hash;
-}
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-';
-}
-
 std::string name_in_file(const std::string& name) {
   std::string text;
   for (const char c : name)
-    if (is_plain(c))
+    if (is_plain_byte(c))
       text += c;
     else
       text += fmt::format("%{:02X}", static_cast<unsigned char>(c));

@@ -56,6 +56,7 @@ std::vector<int> order_of(const NetworkRound::OfHost& host, const Shared& shared
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const Ranked& a, const Ranked& b) { return a.worth > b.worth; });
   std::vector<int> order;
+  order.reserve(ranked.size());
   for (const Ranked& each : ranked) order.push_back(each.address);
   return order;
 }
@@ -202,6 +203,7 @@ std::optional<Instant> NetworkRound::next_deadline() const {
 }
 
 const NetworkAddress* NetworkRound::chosen(int host) const {
+  if (!has_begun_) return nullptr;
   const Host& each = hosts_[static_cast<std::size_t>(host)];
   if (!each.choice) return nullptr;
   return &each.about.networks.addresses[static_cast<std::size_t>(*each.choice)];

@@ -64,7 +64,8 @@ class NetworkRound {
 
   /// Nothing is being asked: for each host there is a choice, or an obstacle.
   bool is_settled() const { return has_begun_ && waits_for_.empty(); }
-  /// Where hosts do not reach each other: the pairs, class `host`. Only when settled.
+  /// Where hosts do not reach each other: the pairs, class `host`. Nothing before it has begun, as
+  /// of `chosen`; else only when settled.
   std::optional<Error> obstacle() const;
   /// The address of this host; null: nothing is known. Only when settled.
   const NetworkAddress* chosen(int host) const;

@@ -64,7 +64,6 @@ void Run::give_up_silent_probers() {
 
 std::vector<message::NetworkChoice> Run::chosen_networks() const {
   std::vector<message::NetworkChoice> choices;
-  if (!networks_.has_begun()) return choices;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     const NetworkAddress* const chosen = networks_.chosen(host);
     message::NetworkChoice choice{trial_.hosts[static_cast<std::size_t>(host)].first_rank,

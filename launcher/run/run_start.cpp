@@ -39,8 +39,7 @@ std::string Run::address_of_this_machine() const {
 Result<std::string> Run::address_of(int host) const {
   const std::string& reached = connections_.address(host);
   if (hosts_.size() == 1 || is_one_machine()) return "127.0.0.1";
-  if (networks_.has_begun())
-    if (const NetworkAddress* const chosen = networks_.chosen(host)) return chosen->address;
+  if (const NetworkAddress* const chosen = networks_.chosen(host)) return chosen->address;
   if (!is_loopback(reached)) return reached;
   if (std::string here = address_of_this_machine(); !here.empty()) return here;
   return fail(ErrorClass::host,
@@ -99,8 +98,7 @@ void Run::refuse_start(int host, Error why) {
 }
 
 void Run::go() {
-  if (networks_.has_begun())
-    if (auto obstacle = networks_.obstacle()) return refuse_start(-1, std::move(*obstacle));
+  if (auto obstacle = networks_.obstacle()) return refuse_start(-1, std::move(*obstacle));
   auto start = start_message_of_hosts();
   if (!start) return refuse_start(-1, std::move(start.error()));
   start_ = std::move(*start);

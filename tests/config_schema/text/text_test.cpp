@@ -69,3 +69,9 @@ TEST_CASE("a whole number is all of a text, and within its bounds") {
   }
   CHECK_FALSE(whole_number("1", 2, 5));
 }
+
+TEST_CASE("hashes are those of FNV-1a, and the same everywhere") {
+  CHECK(hash_of("") == 0xcbf29ce484222325);
+  CHECK(hash_of("a") == 0xaf63dc4c8601ec8c);
+  CHECK(hash_of("foobar") == 0x85944171f73967e8);
+}
