@@ -1,12 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/launch_story.hpp"
 
+#include <stdlib.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "backends/store/sqlite_task_store.hpp"
 #include "launcher/record/task_record.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;
 
 namespace {
+
+// An empty folder that goes with this.
+struct Folder {
+  Folder() {
+    char name[] = "/tmp/train-test-XXXXXX";
+    REQUIRE(::mkdtemp(name) != nullptr);
+    path = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path;
+};
 
 // A story that goes on with attempt 0, of which the record has 5 reports and 1 other line.
 struct AdoptedStory {
@@ -16,16 +39,20 @@ struct AdoptedStory {
     attempt.ignored_lines = 1;
     attempt.last_report = R"({"step":4})";
     task.attempts.push_back(attempt);
+    task.id = "3f9c";
+    REQUIRE(store->create(task));
     hooks = story.hooks(0, [] {});
   }
   const AttemptRecord& attempt() const { return task.attempts.front(); }
 
+  Folder folder;
+  std::shared_ptr<SqliteTaskStore> store = SqliteTaskStore::open(folder.path).value();
   Loop loop;
   Terminal terminal{[] {}};
   RankOutput shown{terminal, {}};
   Trial trial;
   TaskRecord task;
-  TaskRecorder recorder{loop, nullptr, task, [](const TerminalText&) {}};
+  TaskRecorder recorder{loop, store, task, [](const TerminalText&) {}};
   EventTime time{loop, [] { return nanoseconds(1); }};
   LaunchStory story{terminal, shown, trial, task, recorder, time};
   TaskDriver::Hooks hooks;
