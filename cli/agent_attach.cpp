@@ -12,6 +12,7 @@
 #include "backends/accelerator/gpu_count.hpp"
 #include "backends/accelerator/gpu_users.hpp"
 #include "backends/context/host_contexts.hpp"
+#include "backends/fitness/fitness_check.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/process/agent_process.hpp"
@@ -89,6 +90,19 @@ ExitCode agent_look_command(const std::string& word) {
   const auto directory = lease_directory_of_look(word);
   if (!directory) return tell_launcher(directory.error());
   return tell(encode_host_report(look_at_this_host(means_to_look(), *directory)));
+}
+
+ExitCode agent_check_command() {
+  std::string text;
+  while (text.find('\n') == text.npos && text.size() <= longest_fitness_request) {
+    char buffer[4'096];
+    const ssize_t count = read_some(STDIN_FILENO, buffer, sizeof buffer);
+    if (count <= 0) break;  // nobody is left to be answered
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  const auto request = decode_fitness_request(std::string_view(text).substr(0, text.find('\n')));
+  if (!request) return tell_launcher(request.error());
+  return tell(encode_host_fitness(check_fitness(*request, means_to_look())));
 }
 
 ExitCode agent_sweep_command(const std::string& key) {

@@ -36,7 +36,11 @@ ExitCode agent_get_command(const std::string& key);
 /// (launcher/wire/host_report.hpp).
 ExitCode agent_look_command(const std::string& word);
 
-/// The same about this machine, for this process itself.
+/// `agent check WORD`: reads a request and says whether the host is fit
+/// (launcher/fitness/host_fitness.hpp).
+ExitCode agent_check_command();
+
+/// A look at this machine, for this process itself.
 HostReport look_here();
 
 /// `agent wait KEY`: a place in the line of this host, as long as standard input is open

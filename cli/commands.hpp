@@ -21,6 +21,8 @@ struct LaunchFlags {
   bool json = false;
   bool detach = false;  ///< returns once the ranks have started
   bool strict = false;  ///< a search of which one trial fails has failed
+  bool check = false;   ///< hosts are looked at first: where one is not fit nothing is started
+  bool exclude_unfit = false;  ///< or the others are taken
   /// Waits for slots that others hold, so long at most; empty: without an end.
   std::optional<std::string> wait;
 };
@@ -83,6 +85,14 @@ struct TaskListFlags {
   Format format = Format::table;
 };
 ExitCode task_list_command(const TaskListFlags& flags);
+
+struct CheckFlags {
+  RequestFlags request;  ///< without a config: of the hosts alone
+  bool json = false;
+};
+/// Looks whether hosts are fit, for an experiment or as such: 0 when all are, 1 when one is not, 2
+/// when of one nobody could tell, as documented; other codes as everywhere.
+ExitCode check_command(const CheckFlags& flags);
 
 struct HostsListFlags {
   HostFlags hosts;

@@ -53,6 +53,12 @@ struct HostsCommandFlags {
 };
 void add_hosts_commands(CLI::App& app, Chosen& chosen, HostsCommandFlags& flags);
 
+struct CheckCommandFlags {
+  CheckFlags check;
+};
+/// `check`.
+void add_check_command(CLI::App& app, Chosen& chosen, CheckCommandFlags& flags);
+
 struct ConfigFlags {
   ConfigCheckFlags check;
   ConfigShowFlags show;

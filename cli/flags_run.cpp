@@ -44,6 +44,10 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
           ->check(names("ranks"));
   command->add_flag("--strict", flags.strict,
                     "Fail a search of which any trial has failed, and not only all");
+  command->add_flag("--check", flags.check,
+                    "Look whether all hosts are fit first, as train check does");
+  command->add_flag("--exclude-unfit", flags.exclude_unfit,
+                    "Likewise, and launch without those that are not");
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
   add_wait(*command, wait);
   auto* json = command->add_flag("--json", flags.json,
@@ -120,6 +124,25 @@ void add_once_per_host(CLI::App& app, Chosen& chosen, OncePerHostFlags& flags) {
 }
 
 }  // namespace
+
+void add_check_command(CLI::App& app, Chosen& chosen, CheckCommandFlags& flags) {
+  CLI::App* command = app.add_subcommand("check", "Look whether hosts are fit, before a launch");
+  command->group("Commands");
+  command->footer(
+      "Exit codes: 0 all hosts are fit, 1 one is unfit, 2 of one nobody could tell; others as "
+      "everywhere.");
+  add_config(*command, flags.check.request, "check for");
+  add_hosts(*command, flags.check.request);
+  add_transport(*command, flags.check.request.transport);
+  command
+      ->add_option("--context", flags.check.request.context,
+                   "As for launch: code that this directory brings is not looked for")
+      ->type_name("DIR")
+      ->check(names("directory"));
+  add_overrides(*command, flags.check.request);
+  command->add_flag("--json", flags.check.json, "Print JSON");
+  command->callback([&] { chosen = [&] { return check_command(flags.check); }; });
+}
 
 void add_run_commands(CLI::App& app, Chosen& chosen, RunFlags& flags) {
   add_launch(app, chosen, flags.launch, flags.tee, flags.wait);

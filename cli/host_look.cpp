@@ -15,15 +15,30 @@ namespace train {
 namespace {
 
 constexpr std::chrono::seconds look_limit{15};
+// Python and the disks of a host may take their time.
+constexpr std::chrono::seconds check_limit{30};
+
+std::vector<Result<LookDriver::Answer>> ask(const std::vector<Host>& hosts, Reach& reach,
+                                            nanoseconds limit,
+                                            std::function<LookQuestion(const Host&)> question_of) {
+  Loop loop(reach.loop);
+  LookDriver driver({loop, reach.transports}, hosts, std::move(question_of), limit,
+                    [&loop] { loop.stop(); });
+  driver.start();
+  loop.run();
+  return driver.answers();
+}
+
+nanoseconds wall_time() { return std::chrono::system_clock::now().time_since_epoch(); }
 
 }  // namespace
 
 std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts, Reach& reach) {
-  Loop loop(reach.loop);
-  LookDriver driver({loop, reach.transports}, hosts, look_limit, [&loop] { loop.stop(); });
-  driver.start();
-  loop.run();
-  return driver.answers();
+  std::vector<Result<HostReport>> reports;
+  for (const auto& answer : ask(hosts, reach, look_limit, look_question))
+    reports.push_back(answer ? decode_host_report(answer->line)
+                             : tl::make_unexpected(answer.error()));
+  return reports;
 }
 
 HostInquiry::HostInquiry(std::vector<Host> hosts)
@@ -42,6 +57,32 @@ std::vector<Result<HostReport>> HostInquiry::look() {
   auto reports = look_at_hosts(hosts_, *reach_);
   signals_.end();
   return reports;
+}
+
+std::vector<CheckedHost> HostInquiry::check(
+    const std::function<FitnessRequest(const Host&)>& request_of) {
+  heed_signals();
+  const nanoseconds began = wall_time();
+  const Instant began_at = reach_->loop.now();
+  const auto answers = ask(hosts_, *reach_, check_limit, [&](const Host& host) {
+    return LookQuestion{{"check", AgentCall::Verb::check},
+                        longest_host_fitness,
+                        encode_fitness_request(request_of(host))};
+  });
+  signals_.end();
+  std::vector<CheckedHost> checked;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const auto& answer = answers[i];
+    CheckedHost each{hosts_[i], answer ? decode_host_fitness(answer->line)
+                                       : tl::make_unexpected(answer.error())};
+    if (each.fitness) {
+      const nanoseconds theirs(each.fitness->wall_ns);
+      each.clock_ahead_least = theirs - (began + (answer->at - began_at));
+      each.clock_ahead_most = theirs - began;
+    }
+    checked.push_back(std::move(each));
+  }
+  return checked;
 }
 
 void HostInquiry::keep_sessions() { reach_->transports.keep_sessions(true); }

@@ -10,6 +10,7 @@
 #include "cli/transports.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/fitness/verdict.hpp"
 #include "launcher/wire/host_report.hpp"
 
 namespace train {
@@ -30,6 +31,8 @@ class HostInquiry {
   HostInquiry& operator=(const HostInquiry&) = delete;
 
   std::vector<Result<HostReport>> look();
+  /// Has each host look whether it is fit, for what `request_of` asks of it; for 30 s at most.
+  std::vector<CheckedHost> check(const std::function<FitnessRequest(const Host&)>& request_of);
   /// The hosts stay logged in to from now on (`HostTransports::keep_sessions`).
   void keep_sessions();
   /// Serves the sessions until the next look, or until `is_enough`, which is asked often.

@@ -7,6 +7,7 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/random.hpp"
+#include "cli/check.hpp"
 #include "cli/code_note.hpp"
 #include "cli/commands.hpp"
 #include "cli/detachment.hpp"
@@ -147,6 +148,12 @@ ExitCode launch_command(const LaunchFlags& flags) {
     talk_warnings(request->experiment.warnings);
     talk_warnings(request->inventory.warnings);
     return report(to_error(plan.error()));
+  }
+  if (flags.check || flags.exclude_unfit) {
+    if (const auto fit = leave_fit_hosts(*request, *plan, flags.exclude_unfit); !fit)
+      return report(fit.error());
+    plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
+    if (!plan) return report(to_error(plan.error()));
   }
   talk_warnings(plan->warnings);
   if (auto faults = oversized_variables(*plan); !faults.empty())

@@ -59,6 +59,9 @@ void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
   CLI::App* look = agent->add_subcommand("look");
   look->add_option("WORD", flags.key)->required();
   look->callback([&] { chosen = [&] { return agent_look_command(flags.key); }; });
+  CLI::App* check = agent->add_subcommand("check");
+  check->add_option("WORD", flags.key)->required();
+  check->callback([&] { chosen = [&] { return agent_check_command(); }; });
   CLI::App* wait = agent->add_subcommand("wait");
   wait->add_option("KEY", flags.key)->required();
   wait->callback([&] { chosen = [&] { return agent_wait_command(flags.key); }; });
@@ -69,6 +72,7 @@ ExitCode run(std::vector<std::string> arguments) {
   RunFlags runs;
   TaskFlags task;
   HostsCommandFlags hosts;
+  CheckCommandFlags check;
   ConfigFlags config;
   AgentAttachFlags agent;
   Chosen chosen;
@@ -81,13 +85,14 @@ ExitCode run(std::vector<std::string> arguments) {
   add_run_commands(app, chosen, runs);
   add_task_commands(app, chosen, task);
   add_hosts_commands(app, chosen, hosts);
+  add_check_command(app, chosen, check);
   add_config_commands(app, chosen, config);
   add_agent(app, chosen, agent);
   app.footer(examples);  // last: what comes later would inherit it
 
   const std::vector<std::string> command = take_command(arguments);
-  runs.launch.request.command = runs.plan.request.command = task.exec.command = runs.once.command =
-      command;
+  runs.launch.request.command = runs.plan.request.command = check.check.request.command =
+      task.exec.command = runs.once.command = command;
   // To CLI11 that is a flag without a value.
   if (std::find(arguments.begin(), arguments.end(), "--wait=") != arguments.end())
     return report(make_error(ErrorClass::usage,
@@ -103,7 +108,8 @@ ExitCode run(std::vector<std::string> arguments) {
     return report(usage_error(app, error, arguments));
   }
   const bool runs_something = app.got_subcommand("launch") || app.got_subcommand("plan") ||
-                              app.got_subcommand("once-per-host") || !task.exec.task.empty();
+                              app.got_subcommand("check") || app.got_subcommand("once-per-host") ||
+                              !task.exec.task.empty();
   if (!runs_something && !command.empty())
     return report(command_without_ranks(app, arguments, command));
   return chosen();

@@ -294,6 +294,15 @@ std::string directory_in_context(const std::string& working_directory) {
   return inside == "." ? "" : inside;
 }
 
+std::string start_directory_of(const ExperimentConfig& experiment,
+                               const std::string& context_directory) {
+  const std::string& wanted = experiment.working_directory;
+  if (!context_directory.empty()) return directory_in_context(wanted);
+  std::error_code ignored;
+  const auto here = std::filesystem::current_path(ignored);
+  return wanted.empty() ? here.string() : (here / wanted).lexically_normal().string();
+}
+
 bool names_hosts(const HostFlags& flags) {
   return !flags.host_list.empty() || !flags.host_file.empty() ||
          find_variable(session_environment(), "TRAIN_HOSTFILE") != nullptr;

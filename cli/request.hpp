@@ -59,6 +59,11 @@ struct Request {
 /// or the absolute one that the experiment gives.
 std::string directory_in_context(const std::string& working_directory);
 
+/// Where the ranks of the experiment start: in their copy of the context, where there is one, else
+/// the absolute path of the directory.
+std::string start_directory_of(const ExperimentConfig& experiment,
+                               const std::string& context_directory);
+
 /// What the flags change in the experiment. A command without a file is one rank by these;
 /// `load_request` counts the slots of its hosts.
 ExperimentOverrides overrides_of(const RequestFlags& flags);

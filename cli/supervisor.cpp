@@ -58,15 +58,6 @@ ContextSource::Open context_of(const SupervisedTask& task, Loop& loop, ContextPa
   };
 }
 
-// Relative to the context where there is one, else absolute.
-std::string working_directory_of(const TaskRequest& request, const Plan& plan) {
-  const std::string& wanted = plan.experiment.working_directory;
-  if (!request.context_directory.empty()) return directory_in_context(wanted);
-  std::error_code ignored;
-  const auto here = std::filesystem::current_path(ignored);
-  return wanted.empty() ? here.string() : (here / wanted).lexically_normal().string();
-}
-
 // A program that reads on the other side of a pipe is meant to get everything, and may be slower
 // for a while than the ranks print; somebody who looks at a terminal is not.
 std::size_t terminal_capacity() {
@@ -378,7 +369,8 @@ class Supervisor {
     driver_.emplace(
         TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &journal_},
         TaskDriver::Work{
-            plan, s_.task.id, port_needs(plan), working_directory_of(s_.request, plan),
+            plan, s_.task.id, port_needs(plan),
+            start_directory_of(plan.experiment, s_.request.context_directory),
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
             boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(), &time_,
             s_.order, s_.hosts, search_ != nullptr},

@@ -138,7 +138,7 @@ check_shown_commands() {
         printf 'localhost slots=16\n' >"$work/hosts.large"
         for hosts in hosts hosts.yaml HOSTS.yaml; do cp examples/digits/hosts.example.yaml "$work/$hosts"; done
         # Hosts that are asked must be there.
-        [[ $line =~ ^train\ (task|hosts)\ list ]] && printf 'localhost slots=2\n' | tee "$work/hosts" >"$work/hosts.yaml"
+        [[ $line =~ ^train\ (check|task\ list|hosts\ list) ]] && printf 'localhost slots=4\n' | tee "$work/hosts" >"$work/hosts.yaml"
         [[ $line == *'-n 16'* ]] && printf 'node[01-02]:8\n' | tee "$work/hosts" >"$work/hosts.yaml"
         (cd "$work" && "$train" "${words[@]:1}") >"$work/out" 2>"$work/err" </dev/null
         code=$?
@@ -222,7 +222,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan report once-per-host 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
+commands=(launch plan check report once-per-host 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
 test_case "the manual is well-formed, and no wider than a terminal" check_markup
 test_case "--help lists the commands that are checked here" check_commands
 for command in "${commands[@]}"; do test_case "the synopsis of train $command has the options of its --help" check_synopsis "$command"; done

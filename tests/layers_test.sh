@@ -34,6 +34,7 @@ launcher/formats: search plan rendezvous picture
 launcher/wire: plan lease context ports rendezvous
 launcher/queue: plan lease context ports wire
 launcher/live: plan lease placement picture rendezvous wire
+launcher/fitness: lease live ports wire
 launcher/control: wire
 launcher/output: ports wire
 launcher/agent: states lease ports rendezvous wire
@@ -51,6 +52,7 @@ backends/control: posix event_loop
 backends/link: posix event_loop
 backends/local: posix event_loop process
 backends/context: posix event_loop process
+backends/fitness: posix process context
 backends/results: posix context
 backends/log: posix event_loop process
 backends/openssh: posix event_loop process link

@@ -211,7 +211,8 @@ std::optional<InterpretedScript> find_script(const Entrypoint& entrypoint) {
   if (!is_known || !is_path_of_file(path)) return std::nullopt;
   // `node inspect train.js`, and `node train` for train.js.
   if (interpreter == "node" && !path.ends_with("js")) return std::nullopt;
-  return InterpretedScript{std::string(interpreter), path, is_shell && path.find('/') == path.npos};
+  return InterpretedScript{std::string(interpreter), path, is_shell && path.find('/') == path.npos,
+                           words[0]};
 }
 
 bool is_trial_class(const Entrypoint& entrypoint) {

@@ -23,6 +23,7 @@ struct InterpretedScript {
   std::string interpreter;           ///< "python3", without its folder
   std::string path;                  ///< absolute, or from the working directory
   bool is_searched_in_path = false;  ///< as well, as shells do with a name without a slash
+  std::string program = {};          ///< the interpreter as it is written: "/opt/venv/bin/python3"
 };
 
 /// The script that the first word of an entrypoint, an interpreter that is known, runs: the second

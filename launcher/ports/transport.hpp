@@ -48,6 +48,7 @@ struct AgentCall {
     get,       ///< to be sent what a rank has left; the stream is of get_talk.hpp
     look,      ///< what the host has and who holds it; the stream is a HostReport
     wait,      ///< for a place in the host's line; the stream is as in wire/wait_talk.hpp
+    check,     ///< whether the host is fit; the streams are as in fitness/host_fitness.hpp
   };
   std::string key;  ///< "<task>-<node rank>"; of a look, which is of no task, `look_word`
   Verb verb = Verb::attach;
@@ -56,7 +57,8 @@ struct AgentCall {
   std::optional<milliseconds> connect_limit = {};
 };
 
-/// "attach", "reattach", "sweep", "exec", "get", "look", "wait": as the agent's program knows it.
+/// "attach", "reattach", "sweep", "exec", "get", "look", "wait", "check": as the agent's program
+/// knows it.
 constexpr const char* to_string(AgentCall::Verb verb) {
   switch (verb) {
     case AgentCall::Verb::attach:
@@ -73,6 +75,8 @@ constexpr const char* to_string(AgentCall::Verb verb) {
       return "look";
     case AgentCall::Verb::wait:
       return "wait";
+    case AgentCall::Verb::check:
+      return "check";
   }
   return "attach";
 }

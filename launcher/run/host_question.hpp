@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "config_schema/hosts/host_inventory.hpp"
@@ -18,9 +19,10 @@ class HostQuestion {
  public:
   /// Asks at once. `on_answer` comes at most once, from the transport and never from inside of
   /// this: with the line, without its end, or what is longer than `longest`; or why there is none.
-  /// To be destroyed from elsewhere than there.
+  /// To be destroyed from elsewhere than there. `request` is sent to the host first.
   HostQuestion(Transport& transport, const Host& host, const AgentCall& call, std::size_t longest,
-               std::function<void(Result<std::string_view>)> on_answer);
+               std::function<void(Result<std::string_view>)> on_answer,
+               const std::string& request = {});
   HostQuestion(const HostQuestion&) = delete;
   HostQuestion& operator=(const HostQuestion&) = delete;
 

@@ -17,10 +17,16 @@ constexpr milliseconds connect_limit{5'000};
 
 }  // namespace
 
-LookDriver::LookDriver(Ports ports, std::vector<Host> hosts, nanoseconds limit,
+LookQuestion look_question(const Host& host) {
+  return {{look_word(host.lease_directory), AgentCall::Verb::look}, longest_host_report};
+}
+
+LookDriver::LookDriver(Ports ports, std::vector<Host> hosts,
+                       std::function<LookQuestion(const Host&)> question_of, nanoseconds limit,
                        std::function<void()> on_over)
     : ports_(ports),
       hosts_(std::move(hosts)),
+      question_of_(std::move(question_of)),
       limit_(limit),
       on_over_(std::move(on_over)),
       answers_(hosts_.size(),
@@ -31,13 +37,14 @@ void LookDriver::start() {
   // Without hosts there is nothing to wait for, but the end never comes from inside of this.
   const nanoseconds wait = hosts_.empty() ? nanoseconds(0) : limit_;
   deadline_ = ports_.timers.after(wait, [this] { reach_limit(); });
-  for (std::size_t host = 0; host < hosts_.size(); ++host)
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    LookQuestion question = question_of_(hosts_[host]);
+    question.call.connect_limit = connect_limit;
     questions_.push_back(std::make_unique<HostQuestion>(
-        ports_.transport, hosts_[host],
-        AgentCall{look_word(hosts_[host].lease_directory), AgentCall::Verb::look, connect_limit},
-        longest_host_report, [this, host](Result<std::string_view> line) {
-          answer(host, line ? decode_host_report(*line) : tl::make_unexpected(line.error()));
-        }));
+        ports_.transport, hosts_[host], question.call, question.longest,
+        [this, host](Result<std::string_view> line) { answer(host, std::move(line)); },
+        question.request));
+  }
 }
 
 // Who is asked for a passphrase has all the time for it, and the hosts have theirs then.
@@ -51,9 +58,12 @@ void LookDriver::reach_limit() {
   deadline_ = ports_.timers.after(wait, [this] { reach_limit(); });
 }
 
-void LookDriver::answer(std::size_t host, Result<HostReport> what) {
+void LookDriver::answer(std::size_t host, Result<std::string_view> what) {
   if (is_over_) return;
-  answers_[host] = std::move(what);
+  if (what)
+    answers_[host] = Answer{std::string(*what), ports_.timers.now()};
+  else
+    answers_[host] = tl::make_unexpected(std::move(what.error()));
   if (--open_ == 0) end();
 }
 

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/ports/timers.hpp"
@@ -11,8 +13,17 @@
 
 namespace train {
 
-/// Asks hosts, all at the same time, what they have and who holds it, and collects what they
-/// answer.
+/// What a host is asked over a connection of its own.
+struct LookQuestion {
+  AgentCall call;
+  std::size_t longest = 0;   ///< of the line that it answers, in bytes
+  std::string request = {};  ///< that it is sent first
+};
+
+/// What the host has and who holds it: the answer is a HostReport.
+LookQuestion look_question(const Host& host);
+
+/// Asks hosts, all at the same time, and collects the lines that they answer.
 class LookDriver {
  public:
   /// How the world is reached.
@@ -24,7 +35,8 @@ class LookDriver {
   /// A host that has not answered `limit` after `start` is not waited for. `on_over` comes once,
   /// from the ports and never from inside of `start`: when all have answered, or at the limit.
   /// What the ports refer to must outlive the driver.
-  LookDriver(Ports ports, std::vector<Host> hosts, nanoseconds limit,
+  LookDriver(Ports ports, std::vector<Host> hosts,
+             std::function<LookQuestion(const Host&)> question_of, nanoseconds limit,
              std::function<void()> on_over);
   LookDriver(const LookDriver&) = delete;
   LookDriver& operator=(const LookDriver&) = delete;
@@ -32,20 +44,26 @@ class LookDriver {
   /// Begins to reach the hosts. Once.
   void start();
 
+  /// A line without its end, or what is longer than it may be, and when it came.
+  struct Answer {
+    std::string line;
+    Instant at{0};
+  };
   /// In the order of the hosts; nothing that comes after the end changes them. An error is of class
   /// `host` or `missing`: the host cannot be reached, or does not answer in time.
-  const std::vector<Result<HostReport>>& answers() const { return answers_; }
+  const std::vector<Result<Answer>>& answers() const { return answers_; }
 
  private:
   void reach_limit();
-  void answer(std::size_t host, Result<HostReport> what);
+  void answer(std::size_t host, Result<std::string_view> what);
   void end();
 
   Ports ports_;
   std::vector<Host> hosts_;
+  std::function<LookQuestion(const Host&)> question_of_;
   nanoseconds limit_;
   std::function<void()> on_over_;
-  std::vector<Result<HostReport>> answers_;
+  std::vector<Result<Answer>> answers_;
   std::vector<std::unique_ptr<HostQuestion>> questions_;
   std::size_t open_;         ///< hosts that have not answered
   bool was_asking_ = false;  ///< at the last look at the limit

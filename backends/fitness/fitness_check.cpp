@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/fitness/fitness_check.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "backends/context/sha256_digest.hpp"
+#include "backends/fitness/disk_facts.hpp"
+#include "backends/fitness/python_facts.hpp"
+#include "backends/fitness/short_run.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/process/host_look.hpp"
+#include "backends/process/host_room.hpp"
+#include "backends/process/programs.hpp"
+#include "backends/process/rank_process.hpp"
+#include "config_schema/experiment/entrypoint.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr milliseconds name_limit{3'000};
+// What is larger is no program that differs by mistake.
+constexpr std::uint64_t largest_digested = std::uint64_t{256} << 20;
+
+// Of a regular file that can be read; else empty.
+std::string digest_of(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) > largest_digested)
+    return {};
+  Sha256Digest digest;
+  std::vector<char> buffer(std::size_t{1} << 20);
+  while (true) {
+    const ssize_t count = read_some(file.get(), buffer.data(), buffer.size());
+    if (count < 0) return {};
+    if (count == 0) return digest.finish();
+    digest.add({buffer.data(), static_cast<std::size_t>(count)});
+  }
+}
+
+std::int64_t limit_of(__rlimit_resource what, bool is_hard) {
+  rlimit limit{};
+  if (::getrlimit(what, &limit) != 0) return -1;
+  const rlim_t value = is_hard ? limit.rlim_max : limit.rlim_cur;
+  return value == RLIM_INFINITY ? -1 : static_cast<std::int64_t>(value);
+}
+
+// The agent is a static program, so the system's own resolver is asked, as other programs ask it.
+void look_up_own_name(HostFitness& fitness) {
+  utsname names{};
+  if (::uname(&names) != 0) return;
+  fitness.name = names.nodename;
+  const auto getent = find_program("getent", "/usr/bin:/bin:/usr/sbin", "/");
+  if (!getent) return;
+  const auto said =
+      run_shortly(*getent, {"getent", "ahosts", fitness.name}, environment_texts(), name_limit);
+  if (!said) {
+    // Its code for "there is none"; anything else is a trouble of the system's.
+    fitness.name_trouble = in_one_line(said.error());
+    if (fitness.name_trouble.starts_with("it ended with code 2"))
+      fitness.name_trouble = "nobody knows it";
+    return;
+  }
+  // "10.0.0.1  STREAM node01", several times each.
+  std::string_view text = *said;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string address(text.substr(0, std::min(text.find(' '), end)));
+    auto& all = fitness.name_addresses;
+    if (!address.empty() && std::find(all.begin(), all.end(), address) == all.end())
+      all.push_back(address);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void look_at_disks(HostFitness& fitness) {
+  const char* temporary = std::getenv("TMPDIR");
+  const bool is_set = temporary != nullptr && *temporary == '/';
+  fitness.disks.push_back(disk_facts("temporary files", is_set ? temporary : "/tmp"));
+  fitness.disks.push_back(disk_facts(std::string(shared_memory_use), "/dev/shm"));
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    // Not every account has one to write to, and train needs none.
+    DiskFacts disk = disk_facts("home", home);
+    if (disk.trouble.empty()) fitness.disks.push_back(std::move(disk));
+  }
+}
+
+std::string path_in(const std::vector<std::string>& environment) {
+  constexpr std::string_view name = "PATH=";
+  for (const std::string& entry : environment)
+    if (entry.starts_with(name)) return entry.substr(name.size());
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
+// A directory is there, a program, the script that it runs.
+void look_at_rank(const FitnessRequest& request, HostFitness& fitness) {
+  RankCommand command = *request.rank;
+  // What the context brings is not there yet.
+  if (request.brings_context) command.working_directory = "/";
+  RankProcesses processes;
+  const auto add = [&](const Error& error) {
+    for (const Diagnostic& problem : error.diagnostics) fitness.problems.push_back(problem);
+  };
+  const auto script = find_script(command.entrypoint);
+  const auto& argv = command.entrypoint.argv;
+  const std::string written = !argv.empty() ? argv.front() : script ? script->program : "";
+  const bool is_relative = written.find('/') != std::string::npos && !written.starts_with('/');
+  if (request.brings_context && is_relative) return;
+  const auto spec = processes.process_of(command);
+  if (!spec) return add(spec.error());
+  fitness.program = spec->program;
+  // Of a shell line its interpreter is meant, not the shell, which every system has.
+  if (argv.empty() && script)
+    if (const auto found =
+            find_program(written, path_in(spec->environment), command.working_directory))
+      fitness.program = *found;
+  fitness.program_sha256 = digest_of(fitness.program);
+  if (is_python(fitness.program)) fitness.python = python_facts(fitness.program, spec->environment);
+  if (!script || request.brings_context) return;
+  fitness.script = script->path;
+  const auto there = processes.check_script_of(
+      command,
+      "every host of the task needs it there; --context sends a directory of code to them");
+  if (!there) return add(there.error());
+  fitness.script_sha256 =
+      digest_of(script->path.starts_with('/') ? script->path
+                                              : command.working_directory + "/" + script->path);
+}
+
+void look_at_default_python(HostFitness& fitness) {
+  const std::vector<std::string> environment = environment_texts();
+  const auto python = find_program("python3", path_in(environment), "/");
+  if (python) fitness.python = python_facts(*python, environment);
+}
+
+}  // namespace
+
+HostFitness check_fitness(const FitnessRequest& request, const AgentMeans& means) {
+  HostFitness fitness;
+  look_up_own_name(fitness);
+  look_at_disks(fitness);
+  fitness.memory_lock = limit_of(RLIMIT_MEMLOCK, false);
+  fitness.open_files = limit_of(RLIMIT_NOFILE, true);
+  fitness.has_rdma = !names_in(FolderReader("/sys/class/infiniband")).empty();
+  if (request.rank)
+    look_at_rank(request, fitness);
+  else
+    look_at_default_python(fitness);
+  for (Diagnostic& lack : shortages(room_limits(std::max(1, request.ranks), 0)))
+    fitness.problems.push_back(std::move(lack));
+  fitness.host = look_at_this_host(means, request.lease_directory);
+  fitness.wall_ns =
+      std::chrono::duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
+  return fitness;
+}
+
+}  // namespace train

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/fitness/python_facts.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+
+#include "backends/fitness/short_run.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr milliseconds python_limit{10'000};
+
+// A line each: "version 3.11.2", "package torch 2.4.0", "torch_cuda 12.1". To import torch takes
+// seconds and may make a context on a GPU; its version is in the name of the folder with the
+// metadata of its distribution (PEP 376), and what it was built with in a module of its own without
+// imports. To read the metadata of all that is installed takes several times what this does. Of the
+// packages those on which ranks depend together.
+constexpr const char* inquiry = R"(
+import os, sys
+print("version", "%d.%d.%d" % sys.version_info[:3])
+known = {"torch", "torchvision", "jax", "jaxlib", "tensorflow", "numpy", "deepspeed", "lightning",
+         "pytorch-lightning", "accelerate", "transformers", "horovod", "triton", "flash-attn"}
+seen = {}
+module = None
+for folder in sys.path:
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:
+        continue
+    for name in names:
+        if name == "torch" and module is None:
+            module = os.path.join(folder, name, "version.py")
+        if not name.endswith((".dist-info", ".egg-info")):
+            continue
+        words = name.rsplit(".", 1)[0].split("-")
+        plain = words[0].lower().replace("_", "-")
+        if len(words) > 1 and (plain in known or plain.startswith("nvidia-nccl")):
+            seen.setdefault(plain, words[1])
+values = {}
+if module is not None:
+    try:
+        with open(module) as file:
+            for line in file.read(65536).splitlines():
+                name, is_set, value = line.partition("=")
+                if is_set:
+                    values[name.split(":")[0].strip()] = value.strip().strip("'\"")
+    except (OSError, UnicodeDecodeError):
+        pass
+if values.get("__version__"):
+    seen.setdefault("torch", values["__version__"])
+for name in sorted(seen):
+    print("package", name, seen[name])
+if values.get("cuda", "None") != "None":
+    print("torch_cuda", values["cuda"])
+)";
+
+std::string_view next_word(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+void read_line(std::string_view line, PythonFacts& facts) {
+  const std::string_view what = next_word(line);
+  if (what == "version") facts.version = line;
+  if (what == "torch_cuda") facts.torch_cuda = line;
+  if (what != "package") return;
+  const std::string name(next_word(line));
+  facts.packages[name] = line;
+}
+
+}  // namespace
+
+bool is_python(const std::string& program) {
+  std::string_view name = program;
+  name.remove_prefix(name.rfind('/') + 1);
+  constexpr std::string_view python = "python";
+  return name.starts_with(python) &&
+         name.find_first_not_of("0123456789.", python.size()) == name.npos;
+}
+
+PythonFacts python_facts(const std::string& program, const std::vector<std::string>& environment) {
+  PythonFacts facts;
+  facts.program = program;
+  const auto said = run_shortly(program, {program, "-c", inquiry}, environment, python_limit);
+  if (!said) {
+    facts.trouble = in_one_line(said.error());
+    return facts;
+  }
+  std::string_view text = *said;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    read_line(text.substr(0, end), facts);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (facts.version.empty()) facts.trouble = "it has said nothing";
+  return facts;
+}
+
+}  // namespace train

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/fitness/host_fitness.hpp"
+
+namespace train {
+
+/// Whether a program of this path is a Python by its name: "python", "python3.11".
+bool is_python(const std::string& program);
+
+/// What this Python and its packages are, as it says itself under a limit of 10 s; nothing is
+/// imported that may take a GPU.
+PythonFacts python_facts(const std::string& program, const std::vector<std::string>& environment);
+
+}  // namespace train

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/fitness/short_run.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "backends/posix/connected_process.hpp"
+#include "backends/posix/files.hpp"
+#include "config_schema/text/duration.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::size_t most_output = 64u << 10;
+// An end that was ordered is waited for so long; a process that hangs in the kernel ends later.
+constexpr int kill_patience = 1'000;
+
+using Clock = std::chrono::steady_clock;
+
+/// A child and what it has printed; it is ended with this.
+class ShortRun {
+ public:
+  ShortRun(ConnectedProcess process, milliseconds limit)
+      : process_(std::move(process)), deadline_(Clock::now() + limit) {}
+  ~ShortRun() {
+    if (process_.pid <= 0) return;
+    (void)::kill(-process_.pid, SIGKILL);
+    if (has_ended(process_.pidfd, kill_patience)) (void)reap(process_.pidfd.get(), Instant{0});
+  }
+  ShortRun(const ShortRun&) = delete;
+  ShortRun& operator=(const ShortRun&) = delete;
+
+  // Until both its streams have ended and so has it; false at the limit.
+  bool finish() {
+    while (output_open_ || errors_open_) {
+      pollfd streams[2] = {{output_open_ ? process_.stream.get() : -1, POLLIN, 0},
+                           {errors_open_ ? process_.errors.get() : -1, POLLIN, 0}};
+      const int left = milliseconds_left();
+      if (left <= 0) return false;
+      if (::poll(streams, 2, left) <= 0) continue;
+      if (streams[0].revents != 0) output_open_ = read(process_.stream, output_);
+      if (streams[1].revents != 0) errors_open_ = read(process_.errors, errors_);
+    }
+    return has_ended(process_.pidfd, std::max(0, milliseconds_left()));
+  }
+  // Of one that has ended.
+  ExitStatus collect() {
+    const auto status = reap(process_.pidfd.get(), Instant{0});
+    process_.pid = -1;
+    return status && *status ? **status : ExitStatus();
+  }
+  std::string& output() { return output_; }
+  std::string last_words() const {
+    std::string_view text = errors_;
+    while (text.ends_with('\n') || text.ends_with(' ')) text.remove_suffix(1);
+    return std::string(text.substr(text.rfind('\n') + 1));
+  }
+
+ private:
+  int milliseconds_left() const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+  }
+  // What is beyond the most is thrown away.
+  static bool read(const Descriptor& from, std::string& into) {
+    char buffer[4'096];
+    const ssize_t count = read_some(from.get(), buffer, sizeof buffer);
+    if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+    const std::size_t room = most_output - std::min(into.size(), most_output);
+    into.append(buffer, std::min(static_cast<std::size_t>(count), room));
+    return count > 0;
+  }
+
+  ConnectedProcess process_;
+  Clock::time_point deadline_;
+  std::string output_;
+  std::string errors_;
+  bool output_open_ = true;
+  bool errors_open_ = true;
+};
+
+}  // namespace
+
+Result<std::string> run_shortly(const std::string& program, std::vector<std::string> arguments,
+                                std::vector<std::string> environment, milliseconds limit) {
+  ProgramCall call{
+      .program = program, .arguments = std::move(arguments), .environment = std::move(environment)};
+  auto started = start_connected(call);
+  if (!started) return tl::make_unexpected(started.error());
+  ShortRun run(std::move(*started), limit);
+  if (!run.finish())
+    return fail(ErrorClass::host,
+                fmt::format("it has not ended within {}", short_duration_text(limit)));
+  const ExitStatus status = run.collect();
+  if (status.code == 0) return std::move(run.output());
+  const std::string words = run.last_words();
+  const std::string how = status.signal
+                              ? fmt::format("it was ended by signal {}", *status.signal)
+                              : fmt::format("it ended with code {}", status.code.value_or(-1));
+  return fail(ErrorClass::host, words.empty() ? how : fmt::format("{}: {}", how, words));
+}
+
+}  // namespace train

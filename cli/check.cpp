@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/commands.hpp"
+#include "cli/host_look.hpp"
+#include "cli/table.hpp"
+#include "cli/talk.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "launcher/fitness/fitness_json.hpp"
+#include "launcher/fitness/verdict.hpp"
+#include "launcher/placement/placement.hpp"
+#include "launcher/placement/refusal.hpp"
+
+namespace train {
+
+namespace {
+
+// What is asked of hosts, and of which.
+struct Inquiry {
+  std::vector<Host> hosts;
+  FitnessRequest request;
+  std::map<std::string, int> ranks;  ///< that the plan starts there, by the host's name
+};
+
+// As a rank starts there, with what is known before a launch; secrets are not needed to look.
+RankCommand rank_of(const Request& request) {
+  RankCommand command;
+  command.entrypoint = request.experiment.entrypoint;
+  command.working_directory = start_directory_of(request.experiment, request.context_directory);
+  for (const auto* entries :
+       {&request.user_variables.forwarded, &request.user_variables.of_experiment})
+    for (const EnvironmentEntry& entry : *entries)
+      if (!entry.secret) command.environment.push_back(entry);
+  return command;
+}
+
+// Nothing but the hosts.
+Result<Inquiry> inquiry_of_hosts(const CheckFlags& flags) {
+  std::string note;
+  auto inventory = load_hosts(flags.request, note);
+  if (!inventory) return tl::make_unexpected(inventory.error());
+  if (!note.empty()) talk(TerminalText(note));
+  talk_warnings(inventory->warnings);
+  return Inquiry{std::move(inventory->hosts), {}, {}};
+}
+
+Inquiry inquiry_of(const Request& request, const Plan& plan) {
+  Inquiry inquiry;
+  inquiry.request.rank = rank_of(request);
+  inquiry.request.brings_context = !request.context_directory.empty();
+  for (const PlannedHost& host : plan.trial.hosts) inquiry.ranks[host.host.name] = host.rank_count;
+  inquiry.hosts = request.inventory.hosts;
+  return inquiry;
+}
+
+// Whatever cannot be placed is refused as `plan` refuses it, and no host is asked.
+Result<Inquiry> inquiry_of_experiment(const CheckFlags& flags) {
+  const auto request = load_request(flags.request, ReadFor::planning);
+  if (!request) return tl::make_unexpected(request.error());
+  if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
+  const auto plan =
+      make_plan(request->experiment, request->inventory, Occupancy(), request->user_variables);
+  if (!plan) return tl::make_unexpected(to_error(plan.error()));
+  talk_warnings(plan->warnings);
+  return inquiry_of(*request, *plan);
+}
+
+FitnessRequest request_for(const Inquiry& inquiry, const Host& host) {
+  FitnessRequest request = inquiry.request;
+  request.lease_directory = host.lease_directory;
+  const auto ranks = inquiry.ranks.find(host.name);
+  request.ranks = ranks == inquiry.ranks.end() ? 0 : ranks->second;
+  if (!request.rank) return request;
+  for (const auto& [name, value] : host.env) {
+    EnvironmentEntry entry;
+    entry.name = name;
+    entry.text = value;
+    request.rank->environment.push_back(std::move(entry));
+  }
+  return request;
+}
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+std::vector<std::string> row_of(const CheckedHost& host, const LiveHost& live, Fitness fitness) {
+  std::vector<std::string> row = {host.host.name, std::string(to_string(fitness))};
+  if (!host.fitness) {
+    row.insert(row.end(), 7, "-");
+    return row;
+  }
+  const HostReport& report = host.fitness->host;
+  const auto count = [&](std::size_t slots) {
+    return live.is_known() ? std::to_string(slots) : std::string("-");
+  };
+  const PythonFacts python = host.fitness->python.value_or(PythonFacts());
+  const auto torch = python.packages.find("torch");
+  row.insert(row.end(),
+             {count(live.slots.slots.size()), count(free_slots(live)),
+              std::to_string(std::max(report.gpus.cuda.size(), report.gpus.rocm.size())),
+              or_dash(report.driver), or_dash(python.version),
+              torch == python.packages.end() ? "-" : torch->second, or_dash(clock_text(host))});
+  return row;
+}
+
+std::string table_of(const HostCheck& check) {
+  const std::vector<LiveHost> live = live_hosts_of(check.hosts);
+  TableRows rows = {
+      {"HOST", "VERDICT", "SLOTS", "FREE", "GPUS", "DRIVER", "PYTHON", "TORCH", "CLOCK"}};
+  for (std::size_t i = 0; i < check.hosts.size(); ++i)
+    rows.push_back(row_of(check.hosts[i], live[i], fitness_of(check.findings, i)));
+  return table_text(std::move(rows));
+}
+
+HostCheck look_at(const Inquiry& inquiry) {
+  HostCheck check;
+  check.hosts = HostInquiry(inquiry.hosts).check([&](const Host& host) {
+    return request_for(inquiry, host);
+  });
+  check.findings = judge(check.hosts);
+  return check;
+}
+
+std::size_t count_of(const HostCheck& check, Fitness fitness) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < check.hosts.size(); ++i)
+    count += fitness_of(check.findings, i) == fitness ? 1 : 0;
+  return count;
+}
+
+std::string names_of(const HostCheck& check, const SharedFinding& shared) {
+  std::vector<std::string> names;
+  for (const std::size_t host : shared.hosts) names.push_back(check.hosts[host].host.name);
+  return summarize_hosts(names);
+}
+
+ExitCode code_of(Fitness fitness) {
+  switch (fitness) {
+    case Fitness::fit:
+      return ExitCode();
+    case Fitness::unfit:
+      return ExitCode(1);
+    case Fitness::unknown:
+      break;
+  }
+  return ExitCode(2);
+}
+
+}  // namespace
+
+HostCheck check_hosts(const Request& request, const Plan& plan) {
+  return look_at(inquiry_of(request, plan));
+}
+
+std::string findings_text(const HostCheck& check) {
+  std::vector<SharedFinding> shared = shared_findings(check.findings);
+  std::stable_partition(shared.begin(), shared.end(), [](const SharedFinding& each) {
+    return each.finding.fitness != Fitness::fit;
+  });
+  std::string text;
+  for (const SharedFinding& each : shared) {
+    const bool is_note = each.finding.fitness == Fitness::fit;
+    text += fmt::format("\n{}: {}: {}\n", escaped(names_of(check, each)),
+                        is_note ? "note" : to_string(each.finding.fitness),
+                        escaped_and_shortened(each.finding.message));
+    if (!each.finding.hint.empty())
+      text += fmt::format("  {}\n", escaped_and_shortened(each.finding.hint));
+  }
+  return text;
+}
+
+std::string summary_of(const HostCheck& check) {
+  const std::size_t unfit = count_of(check, Fitness::unfit);
+  const std::size_t unknown = count_of(check, Fitness::unknown);
+  const std::size_t all = check.hosts.size();
+  if (all == 1)
+    return unfit > 0     ? "the host is unfit"
+           : unknown > 0 ? "nobody could tell whether the host is fit"
+                         : "the host is fit";
+  if (unfit + unknown == 0) return fmt::format("all {} hosts are fit", all);
+  std::string text;
+  if (unfit > 0)
+    text = fmt::format("{} of {} hosts {} unfit", unfit, all, unfit == 1 ? "is" : "are");
+  if (unknown == 0) return text;
+  return fmt::format("{}{}of {} nobody could tell", text, text.empty() ? "" : ", ", unknown);
+}
+
+Result<void> leave_fit_hosts(Request& request, const Plan& plan, bool excludes) {
+  const HostCheck check = check_hosts(request, plan);
+  Error unfit{ErrorClass::host, {}};
+  for (const SharedFinding& each : shared_findings(check.findings))
+    if (each.finding.fitness != Fitness::fit)
+      unfit.diagnostics.push_back(
+          {{},
+           {},
+           fmt::format("{}: {}", names_of(check, each), each.finding.message),
+           each.finding.hint});
+  if (unfit.diagnostics.empty()) return {};
+  if (!excludes) {
+    unfit.diagnostics.push_back({{},
+                                 {},
+                                 fmt::format("{}; nothing was started", summary_of(check)),
+                                 "--exclude-unfit launches on the others"});
+    return tl::make_unexpected(std::move(unfit));
+  }
+  talk_warnings(unfit.diagnostics);
+  std::vector<Host> left;
+  std::vector<std::string> gone;
+  for (std::size_t i = 0; i < check.hosts.size(); ++i) {
+    if (fitness_of(check.findings, i) == Fitness::fit)
+      left.push_back(request.inventory.hosts[i]);
+    else
+      gone.push_back(check.hosts[i].host.name);
+  }
+  if (left.empty())
+    return fail(ErrorClass::host, "no host is fit; nothing was started",
+                "the lines above say what each lacks");
+  talk(TerminalText(fmt::format("launching without {}", summarize_hosts(gone))));
+  request.inventory.hosts = std::move(left);
+  return {};
+}
+
+ExitCode check_command(const CheckFlags& flags) {
+  const bool has_experiment = !flags.request.config.empty() || !flags.request.command.empty();
+  const auto inquiry = has_experiment ? inquiry_of_experiment(flags) : inquiry_of_hosts(flags);
+  if (!inquiry) return report(inquiry.error());
+  const HostCheck check = look_at(*inquiry);
+  const ExitCode answered = answer(flags.json ? fitness_document(check.hosts, check.findings)
+                                              : table_of(check) + findings_text(check));
+  if (answered.value() != 0) return answered;
+  const ExitCode code = code_of(fitness_of(check.findings));
+  const std::string summary = summary_of(check);
+  talk(TerminalText(code.value() == 0 ? summary
+                                      : fmt::format("{} (exit {})", summary, code.value())));
+  return code;
+}
+
+}  // namespace train

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/fitness/fitness_json.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace train {
+
+namespace {
+
+// Fields stay in the order in which people look for them.
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json limit_or_null(std::int64_t limit) { return limit < 0 ? Json(nullptr) : Json(limit); }
+
+Json shown(const HostFinding& finding) {
+  return {{"check", finding.check},
+          {"fitness", to_string(finding.fitness)},
+          {"message", finding.message},
+          {"hint", text_or_null(finding.hint)}};
+}
+
+Json shown(const DiskFacts& disk) {
+  return {{"use", disk.use},
+          {"path", disk.path},
+          {"size", disk.size},
+          {"free", disk.free},
+          {"free_files", limit_or_null(disk.free_files)},
+          {"error", text_or_null(disk.trouble)}};
+}
+
+Json shown(const PythonFacts& python) {
+  Json packages = Json::object();
+  for (const auto& [name, version] : python.packages) packages[name] = version;
+  return {{"program", python.program},
+          {"version", text_or_null(python.version)},
+          {"torch_cuda", text_or_null(python.torch_cuda)},
+          {"packages", std::move(packages)}};
+}
+
+Json facts_of(const CheckedHost& host, const LiveHost& live) {
+  if (!host.fitness) return nullptr;
+  const HostFitness& fitness = *host.fitness;
+  Json disks = Json::array();
+  for (const DiskFacts& disk : fitness.disks) disks.push_back(shown(disk));
+  const auto count = [&](std::size_t slots) {
+    return live.is_known() ? Json(slots) : Json(nullptr);
+  };
+  return {{"slots", count(live.slots.slots.size())},
+          {"free", count(free_slots(live))},
+          {"gpus", std::max(fitness.host.gpus.cuda.size(), fitness.host.gpus.rocm.size())},
+          {"gpu_type", text_or_null(gpu_type_of(live))},
+          {"driver", text_or_null(fitness.host.driver)},
+          {"cpus", fitness.host.cpus},
+          {"memory", fitness.host.memory},
+          {"memory_available", fitness.host.available},
+          {"clock_ahead_ns", {host.clock_ahead_least.count(), host.clock_ahead_most.count()}},
+          {"host_name", text_or_null(fitness.name)},
+          {"name_addresses", fitness.name_addresses},
+          {"disks", std::move(disks)},
+          {"memory_lock", limit_or_null(fitness.memory_lock)},
+          {"open_files", limit_or_null(fitness.open_files)},
+          {"rdma", fitness.has_rdma},
+          {"program", text_or_null(fitness.program)},
+          {"program_sha256", text_or_null(fitness.program_sha256)},
+          {"script", text_or_null(fitness.script)},
+          {"script_sha256", text_or_null(fitness.script_sha256)},
+          {"python", fitness.python ? shown(*fitness.python) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::string fitness_document(const std::vector<CheckedHost>& hosts,
+                             const std::vector<HostFinding>& findings) {
+  const std::vector<LiveHost> live = live_hosts_of(hosts);
+  Json all = Json::array();
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    Json found = Json::array();
+    for (const HostFinding& finding : findings)
+      if (finding.host == i) found.push_back(shown(finding));
+    all.push_back({{"name", hosts[i].host.name},
+                   {"fitness", to_string(fitness_of(findings, i))},
+                   {"findings", std::move(found)},
+                   {"facts", facts_of(hosts[i], live[i])}});
+  }
+  const Json document = {{"fitness", to_string(fitness_of(findings))}, {"hosts", std::move(all)}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace train
