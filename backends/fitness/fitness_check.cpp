@@ -122,12 +122,18 @@ void look_at_rank(const FitnessRequest& request, HostFitness& fitness) {
   if (!spec) return add(spec.error());
   fitness.program = spec->program;
   // Of a shell line its interpreter is meant, not the shell, which every system has.
-  if (argv.empty() && script)
-    if (const auto found =
-            find_program(written, path_in(spec->environment), command.working_directory))
-      fitness.program = *found;
+  if (argv.empty() && script) {
+    auto found = find_program(written, path_in(spec->environment), command.working_directory);
+    if (!found) return add(found.error());
+    fitness.program = std::move(*found);
+  }
   fitness.program_sha256 = digest_of(fitness.program);
-  if (is_python(fitness.program)) fitness.python = python_facts(fitness.program, spec->environment);
+  // torchrun and its like are scripts of a Python.
+  const auto interpreter = interpreter_of(fitness.program);
+  if (is_python(fitness.program))
+    fitness.python = python_facts(fitness.program, spec->environment);
+  else if (interpreter && is_python(*interpreter))
+    fitness.python = python_facts(*interpreter, spec->environment);
   if (!script || request.brings_context) return;
   fitness.script = script->path;
   const auto there = processes.check_script_of(

@@ -31,7 +31,6 @@ expect_found() {
 }
 
 all_are_fit() {
-    prepare
     check_run
     expect_status 0
     expect_err '^train: all 4 hosts are fit$'
@@ -77,6 +76,15 @@ no_directory_and_no_program() {
     check -n 8 -- worker
     expect_found 1 "^node\[02-04\]: unfit: program 'worker' was not found"
     expect_err '^train: 3 of 4 hosts are unfit \(exit 1\)$'
+    # An interpreter of a shell line, and the Python of a script that is the program.
+    on node03 'ln -s /usr/bin/python3 /usr/local/bin/python3.99'
+    printf 'name: x\nentrypoint: python3.99 run.py\nresources: {slots_per_trial: 8}\n' >"$shared/line.yaml"
+    check /srv/shared/line.yaml
+    expect_found 1 "^node\[01-02,04\]: unfit: program 'python3.99' was not found"
+    on node02 "printf '#!/usr/bin/python3\n' >/usr/local/bin/worker; chmod 755 /usr/local/bin/worker"
+    run_on_head env --chdir=/srv/code "$train" check -H node02:2 -n 2 -- worker
+    expect_status 0
+    expect_out '^node02 +fit +2 +2 +0 +- +3\.'
 }
 
 disks() {
@@ -199,6 +207,7 @@ what_does_not_fit_is_refused_as_ever() {
     expect_equal "answer" 0 "$(wc -c <"$work/out")"
 }
 
+prepare
 test_case "hosts that are alike and have what is needed are fit" all_are_fit
 test_case "no check of fit hosts finds anything" no_false_alarm
 test_case "other code, or none, is found unless a context brings it" other_code
