@@ -289,6 +289,12 @@ class Reception {
       seat(std::move(stranger.socket), stranger.received);
   }
 
+  /// Of a rank that was heard, which says nothing more.
+  static bool has_hung_up(const Socket& rank) {
+    pollfd event{rank.get(), POLLIN | POLLRDHUP, 0};
+    return ::poll(&event, 1, 0) > 0;
+  }
+
   void seat(Socket socket, const std::string& hello) {
     const std::uint64_t job = number_at(hello, 8, 8);
     const std::uint64_t world_size = number_at(hello, 16, 4);
@@ -310,6 +316,11 @@ class Reception {
       return refuse(socket, who + " has NCCL " + std::to_string(version) + ", and rank 0 " +
                                 std::to_string(meeting_.nccl_version) +
                                 ": give all the same one with --nccl");
+    // It may have come again before its end was looked at.
+    if (ranks_[rank] && has_hung_up(ranks_[rank])) {
+      ranks_[rank] = Socket();
+      ++missing_;
+    }
     if (ranks_[rank])
       return refuse(socket, "two processes say that they are rank " + std::to_string(rank) +
                                 ", at " + peer_of(ranks_[rank].get()) + " and at " +

@@ -184,7 +184,9 @@ TEST_CASE("more strangers than rank 0 keeps make room for ranks") {
   expect_token(rank_1);
 }
 
+// Also before rank 0 has looked at its end, which only some of the times happens.
 TEST_CASE("a rank that hangs up before all are there may come again") {
+  (void)GENERATE(range(0, 20));
   const HeldPort port;
   auto rank_0 = handing_out(meeting_at(port, 0, 3));
   {
