@@ -362,7 +362,7 @@ careless_typing() {
     write_good
     refused 64 "'train config' does nothing without a command" 'check, show, schema' -- config
     refused 64 "'train config' has no command 'chekc'" "did you mean 'check'\?" -- config chekc good.yaml
-    refused 64 "'train' has no command 'check'" "did you mean 'train config check'\?" -- check good.yaml
+    refused 64 "'train' has no command 'schema'" "did you mean 'train config schema'\?" -- schema good.yaml
     refused 64 "'train config check' needs a FILE" -- config check
     refused 64 "'train config check' has no option '--host'" "did you mean '--hosts'\?" -- config check --host hosts
     refused 64 "'train config show' needs a CONFIG" -- config show
