@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context/git_state.hpp"
 
-#include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 
-#include "backends/posix/connected_process.hpp"
-#include "backends/posix/files.hpp"
-#include "backends/posix/proc.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/short_run.hpp"
 #include "backends/process/programs.hpp"
 #include "config_schema/text/text.hpp"
 
@@ -47,48 +40,19 @@ std::vector<std::string> environment_of_git() {
   return texts;
 }
 
-// Until it has closed its output; false when that has not happened by the deadline.
-bool read_output(const ConnectedProcess& git, steady_clock::time_point deadline,
-                 std::string& output) {
-  constexpr std::size_t most = 64u << 10;  // of which only the beginning is of interest
-  char buffer[4096];
-  while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
-    if (left.count() <= 0) return false;
-    pollfd waited[2] = {{git.stream.get(), POLLIN, 0}, {git.errors.get(), POLLIN, 0}};
-    if (::poll(waited, 2, static_cast<int>(left.count())) <= 0) continue;
-    // What it says to people is let go, so that it does not wait.
-    if ((waited[1].revents & POLLIN) != 0) (void)read_some(git.errors.get(), buffer, sizeof buffer);
-    if (waited[0].revents == 0) {
-      // Its errors are closed first.
-      if ((waited[1].revents & POLLIN) == 0)
-        (void)::poll(waited, 1, static_cast<int>(left.count()));
-      continue;
-    }
-    const ssize_t count = read_some(git.stream.get(), buffer, sizeof buffer);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (count <= 0) return count == 0;
-    if (output.size() < most) output.append(buffer, static_cast<std::size_t>(count));
-  }
-}
-
-// What a git command prints; nothing when it fails, or takes too long.
+// What a git command prints; nothing when it fails, or takes too long. Of much only the beginning
+// is of interest.
 std::optional<std::string> ask_git(const std::string& program, const std::string& directory,
                                    const std::vector<std::string>& question,
                                    steady_clock::time_point deadline) {
   std::vector<std::string> words = {"git", "-c", "core.fsmonitor=false", "-C", directory};
   words.insert(words.end(), question.begin(), question.end());
-  auto git = start_connected({program, words, environment_of_git(), OnParentEnd::die, {}});
-  if (!git) return std::nullopt;
-  ::shutdown(git->stream.get(), SHUT_WR);
-  std::string output;
-  if (!read_output(*git, deadline, output)) (void)send_signal(git->pidfd, SIGKILL);
-  // One that waits for a dead network file system stays until this process ends.
-  constexpr int patience_milliseconds = 100;
-  if (!has_ended(git->pidfd, patience_milliseconds)) return std::nullopt;
-  if (wait_for_child(git->pid).code != 0) return std::nullopt;
-  return output;
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
+  if (left.count() <= 0) return std::nullopt;
+  auto said = run_shortly(program, std::move(words), environment_of_git(), left);
+  if (!said) return std::nullopt;
+  return std::move(*said);
 }
 
 }  // namespace

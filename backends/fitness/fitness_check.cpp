@@ -15,15 +15,16 @@
 #include "backends/context/sha256_digest.hpp"
 #include "backends/fitness/disk_facts.hpp"
 #include "backends/fitness/python_facts.hpp"
-#include "backends/fitness/short_run.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/short_run.hpp"
 #include "backends/process/host_look.hpp"
 #include "backends/process/host_room.hpp"
 #include "backends/process/programs.hpp"
 #include "backends/process/rank_process.hpp"
 #include "config_schema/experiment/entrypoint.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -74,14 +75,11 @@ void look_up_own_name(HostFitness& fitness) {
     return;
   }
   // "10.0.0.1  STREAM node01", several times each.
-  std::string_view text = *said;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string address(text.substr(0, std::min(text.find(' '), end)));
+  for (const std::string_view line : split(*said, '\n')) {
+    const std::string address(line.substr(0, line.find(' ')));
     auto& all = fitness.name_addresses;
     if (!address.empty() && std::find(all.begin(), all.end(), address) == all.end())
       all.push_back(address);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
 
@@ -95,13 +93,6 @@ void look_at_disks(HostFitness& fitness) {
     DiskFacts disk = disk_facts("home", home);
     if (disk.trouble.empty()) fitness.disks.push_back(std::move(disk));
   }
-}
-
-std::string path_in(const std::vector<std::string>& environment) {
-  constexpr std::string_view name = "PATH=";
-  for (const std::string& entry : environment)
-    if (entry.starts_with(name)) return entry.substr(name.size());
-  return "/usr/local/bin:/usr/bin:/bin";
 }
 
 // A directory is there, a program, the script that it runs.
@@ -123,7 +114,7 @@ void look_at_rank(const FitnessRequest& request, HostFitness& fitness) {
   fitness.program = spec->program;
   // Of a shell line its interpreter is meant, not the shell, which every system has.
   if (argv.empty() && script) {
-    auto found = find_program(written, path_in(spec->environment), command.working_directory);
+    auto found = find_program(written, processes.path_of(command), command.working_directory);
     if (!found) return add(found.error());
     fitness.program = std::move(*found);
   }
@@ -146,9 +137,8 @@ void look_at_rank(const FitnessRequest& request, HostFitness& fitness) {
 }
 
 void look_at_default_python(HostFitness& fitness) {
-  const std::vector<std::string> environment = environment_texts();
-  const auto python = find_program("python3", path_in(environment), "/");
-  if (python) fitness.python = python_facts(*python, environment);
+  const auto python = find_program("python3", RankProcesses().path_of({}), "/");
+  if (python) fitness.python = python_facts(*python, environment_texts());
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <chrono>
 #include <string_view>
 
-#include "backends/fitness/short_run.hpp"
+#include "backends/posix/short_run.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -91,12 +92,7 @@ PythonFacts python_facts(const std::string& program, const std::vector<std::stri
     facts.trouble = in_one_line(said.error());
     return facts;
   }
-  std::string_view text = *said;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    read_line(text.substr(0, end), facts);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : split(*said, '\n')) read_line(line, facts);
   if (facts.version.empty()) facts.trouble = "it has said nothing";
   return facts;
 }

@@ -37,12 +37,14 @@ class RankProcesses {
   /// with the tools. It is bound as the rank is. Errors are those of `program_of`.
   Result<ProcessSpec> process_of(const RankCommand& command, FileCalls* calls = nullptr);
 
+  /// The rank's PATH, without the tools.
+  std::string path_of(const RankCommand& command) const;
+
  private:
   using Question = std::tuple<std::string, std::string, std::string>;
   using Environment = std::map<std::string, std::string>;
   Environment environment_of(const RankCommand& command) const;
   void add_tools(Environment& environment) const;
-  std::string path_of(const RankCommand& command) const;
 
   const std::string tools_;
   Environment session_;                       ///< without what other launchers left in it

@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/launch_story.hpp"
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <memory>
 
 #include "backends/store/sqlite_task_store.hpp"
 #include "launcher/record/task_record.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace train;
 
 namespace {
-
-// An empty folder that goes with this.
-struct Folder {
-  Folder() {
-    char name[] = "/tmp/train-test-XXXXXX";
-    REQUIRE(::mkdtemp(name) != nullptr);
-    path = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path;
-};
 
 // A story that goes on with attempt 0, of which the record has 5 reports and 1 other line.
 struct AdoptedStory {
@@ -45,8 +26,8 @@ struct AdoptedStory {
   }
   const AttemptRecord& attempt() const { return task.attempts.front(); }
 
-  Folder folder;
-  std::shared_ptr<SqliteTaskStore> store = SqliteTaskStore::open(folder.path).value();
+  train::testing::TemporaryFolder folder;
+  std::shared_ptr<SqliteTaskStore> store = SqliteTaskStore::open(folder.path().string()).value();
   Loop loop;
   Terminal terminal{[] {}};
   RankOutput shown{terminal, {}};

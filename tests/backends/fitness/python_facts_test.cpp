@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/fitness/python_facts.hpp"
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 
 #include "tests/catch.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace train;
 
 namespace {
 
-struct Folder {
-  Folder() {
-    char name[] = "/tmp/train-test-XXXXXX";
-    REQUIRE(::mkdtemp(name) != nullptr);
-    path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
+// A folder with modules and metadata of packages.
+struct Packages {
   void write(const std::string& name, const std::string& text) const {
-    const std::filesystem::path file = std::filesystem::path(path) / name;
+    const std::filesystem::path file = folder.path() / name;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
-  std::string path;
+  std::string variable() const { return "PYTHONPATH=" + folder.path().string(); }
+
+  train::testing::TemporaryFolder folder;
 };
 
 }  // namespace
@@ -40,17 +33,18 @@ TEST_CASE("a Python is known by its name") {
 }
 
 TEST_CASE("Python says its version, and its packages without importing them") {
-  Folder folder;
+  Packages packages;
   // Importing it would be heard of.
-  folder.write("torch/__init__.py", "raise SystemExit('imported')\n");
-  folder.write("torch/version.py", "__version__ = '2.4.0+cu121'\ncuda: 'Optional[str]' = '12.1'\n");
-  folder.write("torch-2.4.0.dist-info/METADATA",
-               "Metadata-Version: 2.1\nName: torch\nVersion: 2.4.0\n");
-  folder.write("nvidia_nccl_cu12-2.20.5.dist-info/METADATA",
-               "Metadata-Version: 2.1\nName: nvidia_nccl_cu12\nVersion: 2.20.5\n");
-  folder.write("unknown-1.dist-info/METADATA",
-               "Metadata-Version: 2.1\nName: unknown\nVersion: 1\n");
-  const PythonFacts facts = python_facts("/usr/bin/python3", {"PYTHONPATH=" + folder.path});
+  packages.write("torch/__init__.py", "raise SystemExit('imported')\n");
+  packages.write("torch/version.py",
+                 "__version__ = '2.4.0+cu121'\ncuda: 'Optional[str]' = '12.1'\n");
+  packages.write("torch-2.4.0.dist-info/METADATA",
+                 "Metadata-Version: 2.1\nName: torch\nVersion: 2.4.0\n");
+  packages.write("nvidia_nccl_cu12-2.20.5.dist-info/METADATA",
+                 "Metadata-Version: 2.1\nName: nvidia_nccl_cu12\nVersion: 2.20.5\n");
+  packages.write("unknown-1.dist-info/METADATA",
+                 "Metadata-Version: 2.1\nName: unknown\nVersion: 1\n");
+  const PythonFacts facts = python_facts("/usr/bin/python3", {packages.variable()});
   CHECK(facts.trouble.empty());
   CHECK(facts.version.starts_with("3."));
   CHECK(facts.packages.at("torch") == "2.4.0");
@@ -60,10 +54,10 @@ TEST_CASE("Python says its version, and its packages without importing them") {
 }
 
 TEST_CASE("a torch without metadata is known by its own module, and may be built without CUDA") {
-  Folder folder;
-  folder.write("torch/version.py", "__version__ = '9.9.9'\ncuda = None\n");
+  Packages packages;
+  packages.write("torch/version.py", "__version__ = '9.9.9'\ncuda = None\n");
   const PythonFacts facts =
-      python_facts("/usr/bin/python3", {"PYTHONPATH=" + folder.path, "PYTHONNOUSERSITE=1"});
+      python_facts("/usr/bin/python3", {packages.variable(), "PYTHONNOUSERSITE=1"});
   CHECK(facts.trouble.empty());
   CHECK(facts.torch_cuda.empty());
   CHECK(facts.packages.contains("torch"));

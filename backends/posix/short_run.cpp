@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/fitness/short_run.hpp"
+#include "backends/posix/short_run.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t most_output = 64u << 10;
 // An end that was ordered is waited for so long; a process that hangs in the kernel ends later.
-constexpr int kill_patience = 1'000;
+constexpr int kill_patience = 100;
 
 using Clock = std::chrono::steady_clock;
 
@@ -37,18 +38,23 @@ class ShortRun {
   ShortRun(const ShortRun&) = delete;
   ShortRun& operator=(const ShortRun&) = delete;
 
-  // Until both its streams have ended and so has it; false at the limit.
+  // Until it has closed its output and ended; false at the limit. Whatever it has started may keep
+  // its errors open.
   bool finish() {
-    while (output_open_ || errors_open_) {
-      pollfd streams[2] = {{output_open_ ? process_.stream.get() : -1, POLLIN, 0},
-                           {errors_open_ ? process_.errors.get() : -1, POLLIN, 0}};
+    bool is_open = true;
+    bool has_errors = true;
+    while (is_open) {
+      pollfd streams[2] = {{process_.stream.get(), POLLIN, 0},
+                           {has_errors ? process_.errors.get() : -1, POLLIN, 0}};
       const int left = milliseconds_left();
       if (left <= 0) return false;
       if (::poll(streams, 2, left) <= 0) continue;
-      if (streams[0].revents != 0) output_open_ = read(process_.stream, output_);
-      if (streams[1].revents != 0) errors_open_ = read(process_.errors, errors_);
+      if (streams[0].revents != 0) is_open = read(process_.stream, output_);
+      if (streams[1].revents != 0) has_errors = read(process_.errors, errors_);
     }
-    return has_ended(process_.pidfd, std::max(0, milliseconds_left()));
+    if (!has_ended(process_.pidfd, milliseconds_left())) return false;
+    while (has_errors && is_readable(process_.errors)) has_errors = read(process_.errors, errors_);
+    return true;
   }
   // Of one that has ended.
   ExitStatus collect() {
@@ -68,7 +74,11 @@ class ShortRun {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
     return static_cast<int>(std::max<std::int64_t>(0, left.count()));
   }
-  // What is beyond the most is thrown away.
+  static bool is_readable(const Descriptor& from) {
+    pollfd stream{from.get(), POLLIN, 0};
+    return ::poll(&stream, 1, 0) > 0;
+  }
+  // What is beyond the most is thrown away; false at the end.
   static bool read(const Descriptor& from, std::string& into) {
     char buffer[4'096];
     const ssize_t count = read_some(from.get(), buffer, sizeof buffer);
@@ -82,8 +92,6 @@ class ShortRun {
   Clock::time_point deadline_;
   std::string output_;
   std::string errors_;
-  bool output_open_ = true;
-  bool errors_open_ = true;
 };
 
 }  // namespace
@@ -94,6 +102,7 @@ Result<std::string> run_shortly(const std::string& program, std::vector<std::str
       .program = program, .arguments = std::move(arguments), .environment = std::move(environment)};
   auto started = start_connected(call);
   if (!started) return tl::make_unexpected(started.error());
+  (void)::shutdown(started->stream.get(), SHUT_WR);  // nothing is said to it
   ShortRun run(std::move(*started), limit);
   if (!run.finish())
     return fail(ErrorClass::host,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/fitness/short_run.hpp"
+#include "backends/posix/short_run.hpp"
 
 #include <signal.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "tests/catch.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/support/waiting.hpp"
 
 using namespace train;
@@ -56,14 +56,12 @@ TEST_CASE("endless output is cut and held up by nobody") {
 }
 
 TEST_CASE("what has not ended at the limit is ended, with its children") {
-  char name[] = "/tmp/train-test-XXXXXX";
-  REQUIRE(::mkdtemp(name) != nullptr);
-  const std::string file = std::string(name) + "/pid";
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "pid").string();
   // It says its child's number first, so that there is one by the time of the limit or none to end.
   CHECK(why(run_shell("sleep 4711 & echo $! >" + file + "; wait", 500ms)) ==
         "it has not ended within 500 ms");
   int child = 0;
   std::ifstream(file) >> child;
   if (child > 0) CHECK(eventually([&] { return ::kill(child, 0) != 0 && errno == ESRCH; }));
-  std::filesystem::remove_all(name);
 }
