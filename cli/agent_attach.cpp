@@ -23,6 +23,7 @@
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "backends/results/result_sender.hpp"
+#include "launcher/wire/line_buffer.hpp"
 #include "launcher/wire/sweep_report.hpp"
 
 namespace train {
@@ -93,14 +94,15 @@ ExitCode agent_look_command(const std::string& word) {
 }
 
 ExitCode agent_check_command() {
-  std::string text;
-  while (text.find('\n') == text.npos && text.size() <= longest_fitness_request) {
+  LineBuffer text;
+  std::optional<std::string_view> line;
+  while (!(line = text.next()) && text.rest().size() <= longest_fitness_request) {
     char buffer[4'096];
     const ssize_t count = read_some(STDIN_FILENO, buffer, sizeof buffer);
     if (count <= 0) break;  // nobody is left to be answered
-    text.append(buffer, static_cast<std::size_t>(count));
+    text.feed({buffer, static_cast<std::size_t>(count)});
   }
-  const auto request = decode_fitness_request(std::string_view(text).substr(0, text.find('\n')));
+  const auto request = decode_fitness_request(line.value_or(text.rest()));
   if (!request) return tell_launcher(request.error());
   return tell(encode_host_fitness(check_fitness(*request, means_to_look())));
 }

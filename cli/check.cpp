@@ -20,6 +20,12 @@ namespace train {
 
 namespace {
 
+// Hosts that were looked at, and what was found at them.
+struct HostCheck {
+  std::vector<CheckedHost> hosts;
+  std::vector<HostFinding> findings;
+};
+
 // What is asked of hosts, and of which.
 struct Inquiry {
   std::vector<Host> hosts;
@@ -101,8 +107,7 @@ std::vector<std::string> row_of(const CheckedHost& host, const LiveHost& live, F
   const auto torch = python.packages.find("torch");
   row.insert(row.end(),
              {count(live.slots.slots.size()), count(free_slots(live)),
-              std::to_string(std::max(report.gpus.cuda.size(), report.gpus.rocm.size())),
-              or_dash(report.driver), or_dash(python.version),
+              std::to_string(report.gpus.count()), or_dash(report.driver), or_dash(python.version),
               torch == python.packages.end() ? "-" : torch->second, or_dash(clock_text(host))});
   return row;
 }
@@ -150,12 +155,8 @@ ExitCode code_of(Fitness fitness) {
   return ExitCode(2);
 }
 
-}  // namespace
-
-HostCheck check_hosts(const Request& request, const Plan& plan) {
-  return look_at(inquiry_of(request, plan));
-}
-
+// What was found, a finding and its next step each, after an empty line; what keeps ranks from
+// running is first.
 std::string findings_text(const HostCheck& check) {
   std::vector<SharedFinding> shared = shared_findings(check.findings);
   std::stable_partition(shared.begin(), shared.end(), [](const SharedFinding& each) {
@@ -173,6 +174,7 @@ std::string findings_text(const HostCheck& check) {
   return text;
 }
 
+// "1 of 4 hosts is unfit", or that all are fit.
 std::string summary_of(const HostCheck& check) {
   const std::size_t unfit = count_of(check, Fitness::unfit);
   const std::size_t unknown = count_of(check, Fitness::unknown);
@@ -189,8 +191,10 @@ std::string summary_of(const HostCheck& check) {
   return fmt::format("{}{}of {} nobody could tell", text, text.empty() ? "" : ", ", unknown);
 }
 
-Result<void> leave_fit_hosts(Request& request, const Plan& plan, bool excludes) {
-  const HostCheck check = check_hosts(request, plan);
+}  // namespace
+
+Result<bool> leave_fit_hosts(Request& request, const Plan& plan, bool excludes) {
+  const HostCheck check = look_at(inquiry_of(request, plan));
   Error unfit{ErrorClass::host, {}};
   for (const SharedFinding& each : shared_findings(check.findings))
     if (each.finding.fitness != Fitness::fit)
@@ -199,7 +203,7 @@ Result<void> leave_fit_hosts(Request& request, const Plan& plan, bool excludes) 
            {},
            fmt::format("{}: {}", names_of(check, each), each.finding.message),
            each.finding.hint});
-  if (unfit.diagnostics.empty()) return {};
+  if (unfit.diagnostics.empty()) return false;
   if (!excludes) {
     unfit.diagnostics.push_back({{},
                                  {},
@@ -221,7 +225,7 @@ Result<void> leave_fit_hosts(Request& request, const Plan& plan, bool excludes) 
                 "the lines above say what each lacks");
   talk(TerminalText(fmt::format("launching without {}", summarize_hosts(gone))));
   request.inventory.hosts = std::move(left);
-  return {};
+  return true;
 }
 
 ExitCode check_command(const CheckFlags& flags) {

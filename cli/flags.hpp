@@ -53,11 +53,8 @@ struct HostsCommandFlags {
 };
 void add_hosts_commands(CLI::App& app, Chosen& chosen, HostsCommandFlags& flags);
 
-struct CheckCommandFlags {
-  CheckFlags check;
-};
 /// `check`.
-void add_check_command(CLI::App& app, Chosen& chosen, CheckCommandFlags& flags);
+void add_check_command(CLI::App& app, Chosen& chosen, CheckFlags& flags);
 
 struct ConfigFlags {
   ConfigCheckFlags check;

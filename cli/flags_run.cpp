@@ -125,23 +125,23 @@ void add_once_per_host(CLI::App& app, Chosen& chosen, OncePerHostFlags& flags) {
 
 }  // namespace
 
-void add_check_command(CLI::App& app, Chosen& chosen, CheckCommandFlags& flags) {
+void add_check_command(CLI::App& app, Chosen& chosen, CheckFlags& flags) {
   CLI::App* command = app.add_subcommand("check", "Look whether hosts are fit, before a launch");
   command->group("Commands");
   command->footer(
       "Exit codes: 0 all hosts are fit, 1 one is unfit, 2 of one nobody could tell; others as "
       "everywhere.");
-  add_config(*command, flags.check.request, "check for");
-  add_hosts(*command, flags.check.request);
-  add_transport(*command, flags.check.request.transport);
+  add_config(*command, flags.request, "check for");
+  add_hosts(*command, flags.request);
+  add_transport(*command, flags.request.transport);
   command
-      ->add_option("--context", flags.check.request.context,
+      ->add_option("--context", flags.request.context,
                    "As for launch: code that this directory brings is not looked for")
       ->type_name("DIR")
       ->check(names("directory"));
-  add_overrides(*command, flags.check.request);
-  command->add_flag("--json", flags.check.json, "Print JSON");
-  command->callback([&] { chosen = [&] { return check_command(flags.check); }; });
+  add_overrides(*command, flags.request);
+  command->add_flag("--json", flags.json, "Print JSON");
+  command->callback([&] { chosen = [&] { return check_command(flags); }; });
 }
 
 void add_run_commands(CLI::App& app, Chosen& chosen, RunFlags& flags) {

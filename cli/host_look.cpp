@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/event_loop/loop.hpp"
+#include "cli/moment.hpp"
 #include "launcher/run/look_driver.hpp"
 
 namespace train {
@@ -28,8 +29,6 @@ std::vector<Result<LookDriver::Answer>> ask(const std::vector<Host>& hosts, Reac
   loop.run();
   return driver.answers();
 }
-
-nanoseconds wall_time() { return std::chrono::system_clock::now().time_since_epoch(); }
 
 }  // namespace
 

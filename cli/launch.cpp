@@ -150,9 +150,10 @@ ExitCode launch_command(const LaunchFlags& flags) {
     return report(to_error(plan.error()));
   }
   if (flags.check || flags.exclude_unfit) {
-    if (const auto fit = leave_fit_hosts(*request, *plan, flags.exclude_unfit); !fit)
-      return report(fit.error());
-    plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
+    const auto are_fewer = leave_fit_hosts(*request, *plan, flags.exclude_unfit);
+    if (!are_fewer) return report(are_fewer.error());
+    if (*are_fewer)
+      plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
     if (!plan) return report(to_error(plan.error()));
   }
   talk_warnings(plan->warnings);

@@ -22,10 +22,6 @@ std::string load_of(const HostReport& report) {
   return fmt::format("{:.2f}", static_cast<double>(report.load_permil) / 1'000);
 }
 
-std::size_t gpus_of(const HostReport& report) {
-  return std::max(report.gpus.cuda.size(), report.gpus.rocm.size());
-}
-
 const char* state_of(const LiveHost& host) { return host.is_reachable() ? "up" : "unreachable"; }
 
 // "H200", "GPUs", "CPUs": what its slots are.
@@ -75,7 +71,7 @@ std::string hosts_to_table(const std::vector<LiveHost>& hosts) {
     row.push_back(kind_of(host));
     if (host.report)
       row.insert(row.end(),
-                 {std::to_string(gpus_of(*host.report)), std::to_string(host.report->cpus),
+                 {std::to_string(host.report->gpus.count()), std::to_string(host.report->cpus),
                   load_of(*host.report), gib(host.report->memory) + " GiB",
                   gib(host.report->available) + " GiB",
                   host.report->driver.empty() ? "-" : host.report->driver});
@@ -97,7 +93,7 @@ std::string hosts_to_csv(const std::vector<LiveHost>& hosts) {
     row.insert(row.end(), counts.begin(), counts.end());
     row.push_back(kind);
     if (host.report)
-      row.insert(row.end(), {std::to_string(gpus_of(*host.report)), gpu_type_of(host),
+      row.insert(row.end(), {std::to_string(host.report->gpus.count()), gpu_type_of(host),
                              std::to_string(host.report->cpus), load_of(*host.report),
                              std::to_string(host.report->memory),
                              std::to_string(host.report->available), host.report->driver});

@@ -72,7 +72,7 @@ ExitCode run(std::vector<std::string> arguments) {
   RunFlags runs;
   TaskFlags task;
   HostsCommandFlags hosts;
-  CheckCommandFlags check;
+  CheckFlags check;
   ConfigFlags config;
   AgentAttachFlags agent;
   Chosen chosen;
@@ -91,7 +91,7 @@ ExitCode run(std::vector<std::string> arguments) {
   app.footer(examples);  // last: what comes later would inherit it
 
   const std::vector<std::string> command = take_command(arguments);
-  runs.launch.request.command = runs.plan.request.command = check.check.request.command =
+  runs.launch.request.command = runs.plan.request.command = check.request.command =
       task.exec.command = runs.once.command = command;
   // To CLI11 that is a flag without a value.
   if (std::find(arguments.begin(), arguments.end(), "--wait=") != arguments.end())

@@ -138,6 +138,8 @@ std::optional<std::string> date_in_digits(const std::string& text) {
 
 }  // namespace
 
+std::chrono::nanoseconds wall_time() { return std::chrono::system_clock::now().time_since_epoch(); }
+
 std::optional<std::chrono::milliseconds> parse_duration(const std::string& text) {
   return read_duration(resolve_plain_scalar(text));
 }

@@ -12,6 +12,9 @@ namespace train {
 
 // Times as users write them and read them.
 
+/// Now, since the Unix epoch.
+std::chrono::nanoseconds wall_time();
+
 /// As in files: "500ms", "90s", "10m", "1.5h", "7d", or a bare number of seconds ("90", "0.5").
 /// Nothing for any other text, and for more than a year.
 std::optional<std::chrono::milliseconds> parse_duration(const std::string& text);

@@ -28,6 +28,7 @@
 #include "cli/launch_report.hpp"
 #include "cli/launch_story.hpp"
 #include "cli/login_words.hpp"
+#include "cli/moment.hpp"
 #include "cli/request.hpp"
 #include "cli/search_story.hpp"
 #include "cli/talk.hpp"
@@ -63,8 +64,6 @@ ContextSource::Open context_of(const SupervisedTask& task, Loop& loop, ContextPa
 std::size_t terminal_capacity() {
   return ::isatty(STDOUT_FILENO) == 1 ? Terminal::usual_capacity : 8 * Terminal::usual_capacity;
 }
-
-nanoseconds wall_time() { return std::chrono::system_clock::now().time_since_epoch(); }
 
 // What is made, or read, of the files of a task before its first host is reached.
 struct Prepared {

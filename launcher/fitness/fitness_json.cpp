@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/fitness/fitness_json.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace train {
@@ -49,7 +48,7 @@ Json facts_of(const CheckedHost& host, const LiveHost& live) {
   };
   return {{"slots", count(live.slots.slots.size())},
           {"free", count(free_slots(live))},
-          {"gpus", std::max(fitness.host.gpus.cuda.size(), fitness.host.gpus.rocm.size())},
+          {"gpus", fitness.host.gpus.count()},
           {"gpu_type", text_or_null(gpu_type_of(live))},
           {"driver", text_or_null(fitness.host.driver)},
           {"cpus", fitness.host.cpus},

@@ -26,10 +26,6 @@ std::string text_of(const json& object, const char* name) {
   return text_field(object, name, longest_text);
 }
 
-std::uint64_t bytes_of(const json& object, const char* name) {
-  return static_cast<std::uint64_t>(number_field(object, name));
-}
-
 json json_of_disk(const DiskFacts& disk) {
   return {{"use", short_text(disk.use)},
           {"path", short_text(disk.path)},
@@ -43,8 +39,8 @@ DiskFacts disk_of(const json& value) {
   DiskFacts disk;
   disk.use = text_of(value, "use");
   disk.path = text_of(value, "path");
-  disk.size = bytes_of(value, "size");
-  disk.free = bytes_of(value, "free");
+  disk.size = bytes_field(value, "size");
+  disk.free = bytes_field(value, "free");
   disk.free_files = number_field(value, "free_files", -1);
   disk.trouble = text_of(value, "trouble");
   return disk;

@@ -82,10 +82,6 @@ std::string oldest_driver_of(const std::string& cuda) {
   }
 }
 
-std::size_t gpus_of(const HostReport& report) {
-  return std::max(report.gpus.cuda.size(), report.gpus.rocm.size());
-}
-
 struct Span {
   nanoseconds least{0};
   nanoseconds most{0};
@@ -143,12 +139,7 @@ class Judge {
     compare_pythons();
     compare_drivers();
     std::stable_sort(found_.begin(), found_.end(), [](const HostFinding& a, const HostFinding& b) {
-      const auto rank = [](const HostFinding& finding) {
-        return std::pair(finding.host, finding.fitness == Fitness::unfit     ? 0
-                                       : finding.fitness == Fitness::unknown ? 1
-                                                                             : 2);
-      };
-      return rank(a) < rank(b);
+      return a.host != b.host ? a.host < b.host : a.fitness > b.fitness;
     });
     return std::move(found_);
   }
@@ -219,7 +210,7 @@ class Judge {
   void look_at_gpus(const HostFitness& fitness) {
     const Host& host = hosts_[host_].host;
     const HostReport& report = fitness.host;
-    const std::size_t gpus = gpus_of(report);
+    const std::size_t gpus = report.gpus.count();
     const auto declared = static_cast<std::size_t>(host.accelerators.value_or(0));
     const bool is_unknown = report.gpus.obstacle == HostGpus::Obstacle::driver_unknown;
     // TPUs and the like are not seen.
@@ -302,7 +293,7 @@ class Judge {
           fmt::format("{} does not say its version: {}", python.program, python.trouble));
     const HostReport& report = fitness.host;
     const std::string oldest = oldest_driver_of(python.torch_cuda);
-    if (gpus_of(report) == 0 || report.driver.empty() || oldest.empty()) return;
+    if (report.gpus.count() == 0 || report.driver.empty() || oldest.empty()) return;
     if (numbers_of(report.driver) < numbers_of(oldest))
       add(Fitness::unfit, "driver",
           fmt::format("its driver {} is too old for torch, which is built with CUDA {}",
@@ -334,11 +325,12 @@ class Judge {
       if (groups[value].size() > groups[*right].size()) right = &value;
     std::vector<std::string> names;
     for (const std::size_t i : groups[*right]) names.push_back(hosts_[i].host.name);
+    const std::string others = summarize_hosts(names, 2);
     for (const std::string& value : in_order) {
       if (value == *right) continue;
       for (const std::size_t i : groups[value]) {
         host_ = i;
-        words(value, *right, summarize_hosts(names, 2));
+        words(value, *right, others);
       }
     }
     return *right;
@@ -473,12 +465,6 @@ class Judge {
   std::vector<HostFinding> found_;
 };
 
-// The worst of both.
-Fitness worse(Fitness a, Fitness b) {
-  if (a == Fitness::unfit || b == Fitness::unfit) return Fitness::unfit;
-  return a == Fitness::unknown || b == Fitness::unknown ? Fitness::unknown : Fitness::fit;
-}
-
 }  // namespace
 
 std::string_view to_string(Fitness fitness) {
@@ -500,13 +486,13 @@ std::vector<HostFinding> judge(const std::vector<CheckedHost>& hosts) {
 Fitness fitness_of(const std::vector<HostFinding>& findings, std::size_t host) {
   Fitness fitness = Fitness::fit;
   for (const HostFinding& finding : findings)
-    if (finding.host == host) fitness = worse(fitness, finding.fitness);
+    if (finding.host == host) fitness = std::max(fitness, finding.fitness);
   return fitness;
 }
 
 Fitness fitness_of(const std::vector<HostFinding>& findings) {
   Fitness fitness = Fitness::fit;
-  for (const HostFinding& finding : findings) fitness = worse(fitness, finding.fitness);
+  for (const HostFinding& finding : findings) fitness = std::max(fitness, finding.fitness);
   return fitness;
 }
 

@@ -12,11 +12,11 @@
 
 namespace train {
 
-/// What comes of a finding.
+/// What comes of a finding; of several the greatest.
 enum class Fitness {
   fit,      ///< to be known, but ranks run: "3 of its 8 slots are held"
-  unfit,    ///< ranks would fail there, or be different from the others
   unknown,  ///< nobody could tell
+  unfit,    ///< ranks would fail there, or be different from the others
 };
 /// "fit", "unfit", "unknown".
 std::string_view to_string(Fitness fitness);
@@ -51,13 +51,12 @@ struct CheckedHost {
 ///   "CUDA Compatibility", minor version compatibility, of NVIDIA;
 /// - shared memory below 512 MiB: PyTorch's data loaders pass batches through it, and a container
 ///   has 64 MiB of it unless told otherwise;
-/// - clocks that differ by more than a second from what most may have; certificates, file times and
-/// logs of
-///   several hosts do not fit then;
+/// - clocks that differ by more than a second from what most may have: certificates, file times
+///   and logs of several hosts do not fit then;
 /// - locked memory below 64 MiB where there is a device for RDMA, whose buffers are locked.
 std::vector<HostFinding> judge(const std::vector<CheckedHost>& hosts);
 
-/// What becomes of a host with these findings, and of all: unfit wins, then unknown.
+/// What becomes of a host with these findings, and of all.
 Fitness fitness_of(const std::vector<HostFinding>& findings, std::size_t host);
 Fitness fitness_of(const std::vector<HostFinding>& findings);
 

@@ -32,7 +32,7 @@ struct SlotCount {
 };
 
 SlotCount count_slots(const Host& host, const HostReport& report) {
-  const std::size_t gpus = std::max(report.gpus.cuda.size(), report.gpus.rocm.size());
+  const std::size_t gpus = report.gpus.count();
   const bool may_be_gpus = host.slot_type != SlotType::cpu && host.accelerators != 0;
   if (host.accelerators.value_or(0) > 0) {
     const auto slots = static_cast<std::size_t>(slot_count(host).value_or(0));

@@ -80,7 +80,7 @@ Json host_json(const LiveHost& host, std::int64_t now_ms) {
       {"slots_are", host.is_known() ? Json(to_string(host.slots.kind)) : Json(nullptr)},
       {"slots", std::move(slots)},
       {"beside", beside_json(host, now_ms)},
-      {"gpus", or_none(std::max(report.gpus.cuda.size(), report.gpus.rocm.size()))},
+      {"gpus", or_none(report.gpus.count())},
       {"gpu_type", or_null(gpu_type_of(host))},
       {"cpus", or_none(report.cpus)},
       {"load", or_none(static_cast<double>(report.load_permil) / 1'000)},

@@ -76,9 +76,7 @@ std::optional<Diagnostic> obstacle_to_asked(const PlannedHost& host, CollectiveB
                                             const HostGpus& found) {
   if (found.obstacle != HostGpus::Obstacle::none) return not_counted(found.obstacle);
   const auto meaning = meaning_on(host.host, found);
-  if (!meaning)
-    return too_few(needed(host.host), std::max(found.cuda.size(), found.rocm.size()),
-                   found_text(found));
+  if (!meaning) return too_few(needed(host.host), found.count(), found_text(found));
   const bool must_be_gpus = host.slots_are_gpus || backend == CollectiveBackend::nccl;
   if (*meaning != SlotMeaning::places || !must_be_gpus) return std::nullopt;
   return diagnostic(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -33,6 +34,9 @@ struct HostGpus {
   int split = 0;               ///< NVIDIA's that are in MIG mode, and so no whole devices
   int hidden = 0;              ///< that are there, and that the session may not use
   Obstacle obstacle = Obstacle::none;
+
+  /// How many there are: of whichever maker it has more.
+  std::size_t count() const { return std::max(cuda.size(), rocm.size()); }
 
   bool operator==(const HostGpus&) const = default;
 };

@@ -54,10 +54,6 @@ std::vector<std::string> names_of_json(const json& object, const char* name) {
   return names;
 }
 
-std::uint64_t bytes_field(const json& object, const char* name) {
-  return static_cast<std::uint64_t>(number_field(object, name));
-}
-
 }  // namespace
 
 HostReport host_report_of(const json& value) {

@@ -95,6 +95,10 @@ std::int64_t number_field(const json& object, const char* name, std::int64_t low
   return number_in(field(object, name), name, lowest, highest);
 }
 
+std::uint64_t bytes_field(const json& object, const char* name) {
+  return static_cast<std::uint64_t>(number_field(object, name));
+}
+
 int int_field(const json& object, const char* name, int lowest, int highest) {
   return static_cast<int>(number_field(object, name, lowest, highest));
 }

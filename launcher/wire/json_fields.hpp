@@ -38,6 +38,8 @@ const nlohmann::json& array_field(const nlohmann::json& object, const char* name
 bool bool_field(const nlohmann::json& object, const char* name);
 std::int64_t number_field(const nlohmann::json& object, const char* name, std::int64_t lowest = 0,
                           std::int64_t highest = INT64_MAX);
+/// A number of bytes.
+std::uint64_t bytes_field(const nlohmann::json& object, const char* name);
 int int_field(const nlohmann::json& object, const char* name, int lowest = 0,
               int highest = INT32_MAX);
 /// Nothing when the field is not there.
