@@ -65,8 +65,10 @@ void look_up_own_name(HostFitness& fitness) {
   fitness.name = names.nodename;
   const auto getent = find_program("getent", "/usr/bin:/bin:/usr/sbin", "/");
   if (!getent) return;
-  const auto said =
-      run_shortly(*getent, {"getent", "ahosts", fitness.name}, environment_texts(), name_limit);
+  const auto said = run_shortly({.program = *getent,
+                                 .arguments = {"getent", "ahosts", fitness.name},
+                                 .environment = environment_texts()},
+                                name_limit);
   if (!said) {
     // Its code for "there is none"; anything else is a trouble of the system's.
     fitness.name_trouble = in_one_line(said.error());

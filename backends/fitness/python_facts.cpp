@@ -87,7 +87,9 @@ bool is_python(const std::string& program) {
 PythonFacts python_facts(const std::string& program, const std::vector<std::string>& environment) {
   PythonFacts facts;
   facts.program = program;
-  const auto said = run_shortly(program, {program, "-c", inquiry}, environment, python_limit);
+  const auto said = run_shortly(
+      {.program = program, .arguments = {program, "-c", inquiry}, .environment = environment},
+      python_limit);
   if (!said) {
     facts.trouble = in_one_line(said.error());
     return facts;

@@ -96,13 +96,18 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
       ::syscall(SYS_sched_setaffinity, 0, setup->cpus.size() * sizeof(unsigned long),
                 setup->cpus.data()) != 0)
     give_up(shared, ChildStep::affinity);
-  close_others({});
+  // A file that is executed closes by itself.
+  close_others({setup->program_file});
   // Both were only raised or lowered within their hard limits: this cannot fail.
   if (setup->open_files != nullptr)
     ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, setup->open_files, nullptr);
   if (shared->cores != nullptr) ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, shared->cores, nullptr);
   unblock_signals();
-  ::execve(setup->program, setup->argv.data(), setup->environment.data());
+  if (setup->program_file < 0)
+    ::execve(setup->program, setup->argv.data(), setup->environment.data());
+  else
+    ::syscall(SYS_execveat, setup->program_file, "", setup->argv.data(), setup->environment.data(),
+              AT_EMPTY_PATH);
   give_up(shared, ChildStep::exec);
 }
 

@@ -56,6 +56,8 @@ struct ChildSetup {
              const std::vector<std::string>& variable_texts, const std::string& directory);
 
   const char* program;
+  /// An open file that is executed instead of `program`, which then only names it; -1: none.
+  int program_file = -1;
   std::vector<char*> argv;         ///< ends with a null pointer
   std::vector<char*> environment;  ///< ends with a null pointer
   const char* working_directory;

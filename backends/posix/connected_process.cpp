@@ -64,6 +64,7 @@ Result<ConnectedProcess> start_connected(const ProgramCall& call) {
   ChildSetup setup(call.program, call.arguments, call.environment, here);
   setup.standard[0] = setup.standard[1] = stream->childs.get();
   setup.standard[2] = errors->write_end.get();
+  setup.program_file = call.program_file;
   setup.on_parent_end = call.on_parent_end;
   StartedChild child = start_child(setup);
   if (child.failed != ChildStep::none) return explain(call, child);

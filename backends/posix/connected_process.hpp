@@ -26,6 +26,9 @@ struct ProgramCall {
   std::vector<std::string> environment;  ///< "NAME=value"
   OnParentEnd on_parent_end = OnParentEnd::die;
   std::string next_step = {};  ///< for the user when it cannot be executed; may be empty
+  /// An open file that is executed instead, close-on-exec and above standard error; `program` only
+  /// names it then. -1: none.
+  int program_file = -1;
 };
 
 /// Executes a program here in a session of its own, without a terminal, with default signals and no

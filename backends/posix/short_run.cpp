@@ -11,7 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/posix/connected_process.hpp"
 #include "backends/posix/files.hpp"
 #include "config_schema/text/duration.hpp"
 
@@ -19,7 +18,6 @@ namespace train {
 
 namespace {
 
-constexpr std::size_t most_output = 64u << 10;
 // An end that was ordered is waited for so long; a process that hangs in the kernel ends later.
 constexpr int kill_patience = 100;
 
@@ -28,8 +26,8 @@ using Clock = std::chrono::steady_clock;
 /// A child and what it has printed; it is ended with this.
 class ShortRun {
  public:
-  ShortRun(ConnectedProcess process, milliseconds limit)
-      : process_(std::move(process)), deadline_(Clock::now() + limit) {}
+  ShortRun(ConnectedProcess process, milliseconds limit, std::size_t most_output)
+      : process_(std::move(process)), deadline_(Clock::now() + limit), most_output_(most_output) {}
   ~ShortRun() {
     if (process_.pid <= 0) return;
     (void)::kill(-process_.pid, SIGKILL);
@@ -79,31 +77,30 @@ class ShortRun {
     return ::poll(&stream, 1, 0) > 0;
   }
   // What is beyond the most is thrown away; false at the end.
-  static bool read(const Descriptor& from, std::string& into) {
+  bool read(const Descriptor& from, std::string& into) const {
     char buffer[4'096];
     const ssize_t count = read_some(from.get(), buffer, sizeof buffer);
     if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
-    const std::size_t room = most_output - std::min(into.size(), most_output);
+    const std::size_t room = most_output_ - std::min(into.size(), most_output_);
     into.append(buffer, std::min(static_cast<std::size_t>(count), room));
     return count > 0;
   }
 
   ConnectedProcess process_;
   Clock::time_point deadline_;
+  std::size_t most_output_;
   std::string output_;
   std::string errors_;
 };
 
 }  // namespace
 
-Result<std::string> run_shortly(const std::string& program, std::vector<std::string> arguments,
-                                std::vector<std::string> environment, milliseconds limit) {
-  ProgramCall call{
-      .program = program, .arguments = std::move(arguments), .environment = std::move(environment)};
+Result<std::string> run_shortly(const ProgramCall& call, milliseconds limit,
+                                std::size_t most_output) {
   auto started = start_connected(call);
   if (!started) return tl::make_unexpected(started.error());
   (void)::shutdown(started->stream.get(), SHUT_WR);  // nothing is said to it
-  ShortRun run(std::move(*started), limit);
+  ShortRun run(std::move(*started), limit, most_output);
   if (!run.finish())
     return fail(ErrorClass::host,
                 fmt::format("it has not ended within {}", short_duration_text(limit)));

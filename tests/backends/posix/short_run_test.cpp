@@ -21,7 +21,10 @@ namespace {
 constexpr milliseconds ample = 600s;
 
 Result<std::string> run_shell(const std::string& line, milliseconds limit = ample) {
-  return run_shortly("/bin/sh", {"sh", "-c", line}, {"PATH=/usr/bin:/bin", "WORD=said"}, limit);
+  return run_shortly({.program = "/bin/sh",
+                      .arguments = {"sh", "-c", line},
+                      .environment = {"PATH=/usr/bin:/bin", "WORD=said"}},
+                     limit);
 }
 
 std::string why(const Result<std::string>& result) {
@@ -44,7 +47,8 @@ TEST_CASE("a program that fails is told of with its code and its last words") {
 }
 
 TEST_CASE("a program that is not there is said not to be") {
-  const auto said = run_shortly("/nowhere/program", {"program"}, {}, ample);
+  const auto said = run_shortly(
+      {.program = "/nowhere/program", .arguments = {"program"}, .environment = {}}, ample);
   REQUIRE_FALSE(said);
   CHECK(said.error().error_class == ErrorClass::missing);
 }
