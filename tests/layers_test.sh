@@ -34,7 +34,7 @@ launcher/formats: search plan rendezvous picture
 launcher/wire: plan lease context ports rendezvous
 launcher/queue: plan lease context ports wire
 launcher/live: plan lease placement picture rendezvous wire
-launcher/fitness: lease live ports wire
+launcher/fitness: lease live ports rendezvous wire
 launcher/control: wire
 launcher/output: ports wire
 launcher/agent: states lease ports rendezvous wire
