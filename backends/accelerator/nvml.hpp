@@ -5,6 +5,8 @@
 
 namespace train::nvml {
 
+// train-devices has no C++ library: it takes types and numbers of this, and no function.
+
 // The part of NVIDIA's management library that is used here, declared after its API reference
 // (docs.nvidia.com/deploy/nvml-api): the header is not needed to build. Names and numbers are the
 // library's.
@@ -12,7 +14,11 @@ namespace train::nvml {
 using Return = int;
 inline constexpr Return success = 0;
 inline constexpr Return no_permission = 4;
+inline constexpr Return not_supported = 3;
+inline constexpr Return insufficient_size = 7;
 inline constexpr Return driver_not_loaded = 9;
+inline constexpr Return gpu_is_lost = 15;
+inline constexpr Return reset_required = 16;
 inline constexpr Return lib_rm_version_mismatch = 18;
 
 /// nvmlDevice_t: an opaque handle.
@@ -38,6 +44,40 @@ struct PciInfo {
 
 /// NVML_DEVICE_NAME_V2_BUFFER_SIZE and NVML_DEVICE_UUID_V2_BUFFER_SIZE.
 inline constexpr unsigned int text_size = 96;
+
+/// nvmlProcessInfo_t as of nvmlDeviceGetComputeRunningProcesses_v2 and _v3.
+struct ProcessInfo {
+  unsigned int pid = 0;
+  unsigned long long used_gpu_memory =
+      0;  ///< bytes; NVML_VALUE_NOT_AVAILABLE, all ones, if unknown
+  unsigned int gpu_instance_id = 0;
+  unsigned int compute_instance_id = 0;
+};
+
+/// NVML_MEMORY_ERROR_TYPE_UNCORRECTED and NVML_VOLATILE_ECC, of nvmlDeviceGetTotalEccErrors.
+inline constexpr int uncorrected_errors = 1;
+inline constexpr int volatile_errors = 0;
+
+/// NVML_FEATURE_ENABLED, and NVML_DEVICE_MIG_ENABLE of nvmlDeviceGetMigMode.
+inline constexpr unsigned int feature_enabled = 1;
+
+/// nvmlFieldValue_t, of nvmlDeviceGetFieldValues.
+struct FieldValue {
+  unsigned int field_id = 0;
+  unsigned int scope_id = 0;
+  long long timestamp = 0;
+  long long latency_microseconds = 0;
+  int value_type = 0;  ///< nvmlValueType_t
+  Return status = 0;   ///< of this field; `value` counts on success alone
+  union {
+    double floating;
+    unsigned int whole;
+    unsigned long long wide;
+  } value = {0};
+};
+/// NVML_VALUE_TYPE_UNSIGNED_INT, and NVML_FI_DEV_GET_GPU_RECOVERY_ACTION (since driver 565).
+inline constexpr int unsigned_int_value = 1;
+inline constexpr unsigned int recovery_action_field = 230;
 
 /// The functions, by their exported names without "nvml".
 struct Library {

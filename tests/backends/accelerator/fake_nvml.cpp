@@ -6,6 +6,14 @@
 //   FAKE_NVML_GPUS="NAME:COUNT,NAME"     the GPUs, in order; nothing: none
 //   FAKE_NVML_FAIL="FUNCTION=CODE,..."   functions that fail; FUNCTION@INDEX for one GPU alone
 //   FAKE_NVML_BUSES="9,3"                PCI bus of each GPU; default: index + 1
+//   FAKE_NVML_HANG="FUNCTION"            one that never returns
+//   FAKE_NVML_CRASH="FUNCTION"           one that ends the process by a signal
+//   FAKE_NVML_FACTS="NAME=VALUE,..."     of every GPU: processes (how many), ecc, reasons,
+//   correctable,
+//                                        uncorrectable, pending, failed, mig, links, up, recovery
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -42,7 +50,22 @@ std::vector<std::string> gpu_names() {
   return names;
 }
 
+bool is_named(const char* variable, const std::string& function) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && function == value;
+}
+
+// A number of FAKE_NVML_FACTS; an old driver tells none of them.
+[[maybe_unused]] unsigned int fact(const std::string& name) {
+  for (const std::string& word : words_of("FAKE_NVML_FACTS"))
+    if (word.starts_with(name + "="))
+      return static_cast<unsigned int>(std::atoi(word.c_str() + name.size() + 1));
+  return 0;
+}
+
 Return failure_of(const std::string& function) {
+  while (is_named("FAKE_NVML_HANG", function)) ::pause();
+  if (is_named("FAKE_NVML_CRASH", function)) ::raise(SIGSEGV);
   for (const std::string& word : words_of("FAKE_NVML_FAIL")) {
     const std::size_t equals = word.find('=');
     if (word.substr(0, equals) == function) return std::atoi(word.c_str() + equals + 1);
@@ -134,6 +157,68 @@ Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
   std::snprintf(pci->bus_id, sizeof pci->bus_id, "00000000:%02X:00.0", pci->bus);
   return failure_of("nvmlDeviceGetPciInfo_v3", index);
 }
+
+#ifndef FAKE_NVML_IS_OLD
+
+Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 12'020;
+  return failure_of("nvmlSystemGetCudaDriverVersion_v2");
+}
+
+Return nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned int* count,
+                                               ProcessInfo* infos) {
+  const unsigned int there = fact("processes");
+  const unsigned int room = *count;
+  *count = there;
+  if (there > room) return insufficient_size;
+  for (unsigned int i = 0; i < there; ++i)
+    infos[i] = {1'000 + i, i == 0 ? 1ULL << 30 : ~0ULL, ~0u, ~0u};
+  return failure_of("nvmlDeviceGetComputeRunningProcesses_v2", index_of(device));
+}
+
+Return nvmlDeviceGetTotalEccErrors(Device device, int error, int counter,
+                                   unsigned long long* count) {
+  if (error != uncorrected_errors || counter != volatile_errors) return invalid_argument;
+  *count = fact("ecc");
+  return failure_of("nvmlDeviceGetTotalEccErrors", index_of(device));
+}
+
+Return nvmlDeviceGetRemappedRows(Device device, unsigned int* correctable,
+                                 unsigned int* uncorrectable, unsigned int* pending,
+                                 unsigned int* failed) {
+  *correctable = fact("correctable");
+  *uncorrectable = fact("uncorrectable");
+  *pending = fact("pending");
+  *failed = fact("failed");
+  return failure_of("nvmlDeviceGetRemappedRows", index_of(device));
+}
+
+Return nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long* reasons) {
+  *reasons = fact("reasons");
+  return failure_of("nvmlDeviceGetCurrentClocksEventReasons", index_of(device));
+}
+
+Return nvmlDeviceGetMigMode(Device device, unsigned int* current, unsigned int* pending) {
+  *current = *pending = fact("mig");
+  return failure_of("nvmlDeviceGetMigMode", index_of(device));
+}
+
+Return nvmlDeviceGetNvLinkState(Device device, unsigned int link, unsigned int* is_active) {
+  if (link >= fact("links")) return invalid_argument;
+  *is_active = link < fact("up") ? feature_enabled : 0;
+  return failure_of("nvmlDeviceGetNvLinkState", index_of(device));
+}
+
+Return nvmlDeviceGetFieldValues(Device device, int count, FieldValue* values) {
+  for (int i = 0; i < count; ++i) {
+    values[i].status = values[i].field_id == recovery_action_field ? success : not_supported;
+    values[i].value_type = unsigned_int_value;
+    values[i].value.whole = fact("recovery");
+  }
+  return failure_of("nvmlDeviceGetFieldValues", index_of(device));
+}
+
+#endif
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+namespace train::devices {
+
+/// One line of JSON that is written piece by piece, and is all in memory until its end: whoever
+/// reads it gets it whole or not at all. What is beyond its room makes it none.
+class Line {
+ public:
+  /// As it stands, which is JSON.
+  void raw(const char* json) {
+    for (; *json != '\0'; ++json) add(*json);
+  }
+  void number(unsigned long long value) {
+    char digits[20];
+    std::size_t count = 0;
+    do {
+      digits[count++] = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+    while (count > 0) add(digits[--count]);
+  }
+  /// At most `most` bytes of it. What is not plain ASCII is told as `{"hex": "..."}`, as
+  /// json_fields reads any bytes.
+  void text(const char* bytes, std::size_t most) {
+    const std::size_t length = ::strnlen(bytes, most);
+    bool is_plain = true;
+    for (std::size_t i = 0; i < length; ++i)
+      is_plain = is_plain && bytes[i] >= ' ' && bytes[i] <= '~';
+    raw(is_plain ? "\"" : "{\"hex\":\"");
+    for (std::size_t i = 0; i < length; ++i) {
+      if (is_plain)
+        escaped(bytes[i]);
+      else
+        hex(static_cast<unsigned char>(bytes[i]));
+    }
+    raw(is_plain ? "\"" : "\"}");
+  }
+
+  /// Nothing where it did not fit.
+  const char* get() const { return is_torn_ ? nullptr : bytes_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  void add(char byte) {
+    if (size_ == sizeof bytes_)
+      is_torn_ = true;
+    else
+      bytes_[size_++] = byte;
+  }
+  void escaped(char byte) {
+    if (byte == '"' || byte == '\\') add('\\');
+    add(byte);
+  }
+  void hex(unsigned char byte) {
+    add("0123456789abcdef"[byte >> 4]);
+    add("0123456789abcdef"[byte & 15]);
+  }
+
+  // All zeros at the start, so that it takes no room in the program.
+  std::size_t size_ = 0;
+  bool is_torn_ = false;
+  char bytes_[std::size_t{1} << 20] = {};
+};
+
+}  // namespace train::devices

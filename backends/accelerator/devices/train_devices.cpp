@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// train-devices: what NVIDIA's driver says of its GPUs, as one line of JSON on standard output
+// (launcher/fitness/device_report.hpp). It ends with 0 when it has written that line, whatever the
+// line says, and with 1 when it has not.
+//
+// A function that the library lacks or refuses is "not told". The names and numbers of all that is
+// called here are of NVIDIA's reference (docs.nvidia.com/deploy/nvml-api).
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "backends/accelerator/devices/line.hpp"
+#include "backends/accelerator/nvml.hpp"
+
+// Under these names glibc has had the functions from its first version for a processor on; the
+// linker would take their newest names.
+#if defined(__x86_64__)
+__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+__asm__(".symver dlopen, dlopen@GLIBC_2.17");
+__asm__(".symver dlsym, dlsym@GLIBC_2.17");
+__asm__(".symver dlerror, dlerror@GLIBC_2.17");
+#endif
+
+namespace train::devices {
+
+namespace {
+
+using namespace nvml;
+
+constexpr unsigned int most_devices = 1'024;  // `most_gpus`
+constexpr std::size_t longest_text = text_size;
+constexpr std::size_t longest_trouble = 500;  // of the whole library
+constexpr unsigned int most_processes = 256;  // `most_device_processes`
+constexpr unsigned int most_asked_processes = 4'096;
+constexpr unsigned int most_links = 64;                            // NVML_NVLINK_MAX_LINKS is 18
+constexpr std::size_t longest_processes = std::size_t{128} << 10;  // `longest_device_processes`
+constexpr unsigned long long largest = ~0ULL >> 1;  // what a reader takes; more means "unknown"
+
+Line line;
+ProcessInfo processes[most_asked_processes];
+
+/// NVML's functions by their names.
+class Nvml {
+ public:
+  explicit Nvml(void* library) : library_(library) {}
+
+  /// Calls a function: `not_supported` where the library has none of that name.
+  template <class... Arguments>
+  Return operator()(const char* name, Arguments... arguments) const {
+    Return (*function)(Arguments...) = nullptr;
+    void* address = ::dlsym(library_, name);
+    if (address == nullptr) return not_supported;
+    std::memcpy(&function, &address, sizeof function);
+    return function(arguments...);
+  }
+  /// In NVML's words.
+  const char* words(Return status) const {
+    const char* (*function)(Return) = nullptr;
+    void* address = ::dlsym(library_, "nvmlErrorString");
+    if (address == nullptr) return "unknown error";
+    std::memcpy(&function, &address, sizeof function);
+    const char* said = function(status);
+    return said != nullptr ? said : "unknown error";
+  }
+
+ private:
+  void* library_;
+};
+
+/// A GPU by its place on the PCI bus. One that does not say it has its predecessor's.
+struct Place {
+  unsigned int number = 0;  ///< NVML's
+  unsigned long long place = 0;
+};
+Place places[most_devices];
+
+/// Describes one GPU as a JSON object.
+class Description {
+ public:
+  Description(const Nvml& nvml, Device device) : nvml_(nvml), device_(device) {}
+
+  void write() {
+    text("uuid", "nvmlDeviceGetUUID");
+    text("name", "nvmlDeviceGetName");
+    bus();
+    memory();
+    ecc();
+    clock_reasons();
+    mig();
+    recovery_action();
+    remapped();
+    links();
+    running();
+    trouble(why_);
+  }
+  /// What is said of one that cannot be reached.
+  static void write_unreachable(const char* why) {
+    line.raw(",\"uuid\":\"\",\"name\":\"\",\"pci_bus_id\":\"\"");
+    trouble(why);
+  }
+
+ private:
+  static void key(const char* name) {
+    line.raw(",\"");
+    line.raw(name);
+    line.raw("\":");
+  }
+  static void number(const char* name, unsigned long long value) {
+    if (value > largest) return;
+    key(name);
+    line.number(value);
+  }
+  static void truth(const char* name, bool value) {
+    key(name);
+    line.raw(value ? "true" : "false");
+  }
+  static void trouble(const char* why) {
+    key("trouble");
+    line.text(why, longest_text);
+  }
+
+  // Whether a call was answered. A GPU that is lost says so at any of them.
+  bool told(Return status) {
+    if (status == gpu_is_lost || status == reset_required) why_ = nvml_.words(status);
+    return status == success;
+  }
+
+  void text(const char* name, const char* function) {
+    char value[text_size] = {};
+    if (!told(nvml_(function, device_, static_cast<char*>(value), text_size))) value[0] = '\0';
+    key(name);
+    line.text(value, longest_text);
+  }
+  void bus() {
+    PciInfo pci;
+    if (!told(nvml_("nvmlDeviceGetPciInfo_v3", device_, &pci))) pci.bus_id[0] = '\0';
+    key("pci_bus_id");
+    line.text(pci.bus_id, sizeof pci.bus_id);
+  }
+  void memory() {
+    Memory memory;
+    if (!told(nvml_("nvmlDeviceGetMemoryInfo", device_, &memory))) return;
+    number("memory_total", memory.total);
+    number("memory_free", memory.free);
+  }
+  void ecc() {
+    unsigned long long count = 0;
+    if (told(nvml_("nvmlDeviceGetTotalEccErrors", device_, uncorrected_errors, volatile_errors,
+                   &count)))
+      number("ecc_uncorrected", count);
+  }
+  void clock_reasons() {
+    unsigned long long bits = 0;
+    // The second is its name before driver 535.
+    if (told(nvml_("nvmlDeviceGetCurrentClocksEventReasons", device_, &bits)) ||
+        told(nvml_("nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits)))
+      number("clock_reasons", bits);
+  }
+  void mig() {
+    unsigned int current = 0;
+    unsigned int pending = 0;
+    if (told(nvml_("nvmlDeviceGetMigMode", device_, &current, &pending)))
+      truth("mig", current == feature_enabled);
+  }
+  void recovery_action() {
+    FieldValue field;
+    field.field_id = recovery_action_field;
+    if (told(nvml_("nvmlDeviceGetFieldValues", device_, 1, &field)) && told(field.status) &&
+        field.value_type == unsigned_int_value && field.value.whole <= ~0u >> 1)
+      number("recovery_action", field.value.whole);
+  }
+  void remapped() {
+    unsigned int correctable = 0;
+    unsigned int uncorrectable = 0;
+    unsigned int pending = 0;
+    unsigned int failed = 0;
+    if (!told(nvml_("nvmlDeviceGetRemappedRows", device_, &correctable, &uncorrectable, &pending,
+                    &failed)))
+      return;
+    line.raw(",\"remapped\":{\"correctable\":");
+    line.number(correctable & ~0u >> 1);
+    number("uncorrectable", uncorrectable & ~0u >> 1);
+    truth("pending", pending != 0);
+    truth("failed", failed != 0);
+    line.raw("}");
+  }
+  // Links are numbered from 0; the first that a GPU does not have ends them.
+  void links() {
+    unsigned int up = 0;
+    unsigned int link = 0;
+    for (; link < most_links; ++link) {
+      unsigned int is_active = 0;
+      if (!told(nvml_("nvmlDeviceGetNvLinkState", device_, link, &is_active))) break;
+      if (is_active == feature_enabled) ++up;
+    }
+    if (link == 0) return;
+    line.raw(",\"nvlinks\":{\"up\":");
+    line.number(up);
+    number("down", link - up);
+    line.raw("}");
+  }
+  // The second version before the third: some drivers of the series 535 have a third that writes
+  // larger records.
+  void running() {
+    unsigned int count = most_asked_processes;
+    Return status = nvml_("nvmlDeviceGetComputeRunningProcesses_v2", device_, &count,
+                          static_cast<ProcessInfo*>(processes));
+    if (status == not_supported) {
+      count = most_asked_processes;
+      status = nvml_("nvmlDeviceGetComputeRunningProcesses_v3", device_, &count,
+                     static_cast<ProcessInfo*>(processes));
+    }
+    if (!told(status) || count > most_asked_processes) return;
+    line.raw(",\"processes\":[");
+    for (unsigned int i = 0; i < count && i < most_processes; ++i) {
+      const std::size_t begin = line.size();
+      if (i > 0 && process_bytes >= longest_processes) break;
+      line.raw(i == 0 ? "{\"pid\":" : ",{\"pid\":");
+      line.number(processes[i].pid);
+      number("used", processes[i].used_gpu_memory);
+      line.raw("}");
+      if (i > 0) process_bytes += line.size() - begin;
+    }
+    line.raw("]");
+  }
+
+  static inline std::size_t process_bytes = 0;  // of all GPUs, beyond the first of each
+
+  const Nvml& nvml_;
+  Device device_;
+  const char* why_ = "";
+};
+
+void describe_system(const Nvml& nvml) {
+  char driver[text_size] = {};
+  if (nvml("nvmlSystemGetDriverVersion", static_cast<char*>(driver), text_size) == success) {
+    line.raw("\"driver\":");
+    line.text(driver, longest_text);
+  } else {
+    line.raw("\"driver\":\"\"");
+  }
+  // 1000 times the first number and 10 times the second.
+  int cuda = 0;
+  line.raw(",\"cuda\":\"");
+  if (nvml("nvmlSystemGetCudaDriverVersion_v2", &cuda) == success && cuda > 0) {
+    line.number(static_cast<unsigned int>(cuda) / 1'000);
+    line.raw(".");
+    line.number(static_cast<unsigned int>(cuda) % 1'000 / 10);
+  }
+  line.raw("\"");
+}
+
+// The GPUs in the order of the bus: how many.
+unsigned int put_in_order(const Nvml& nvml, unsigned int count) {
+  unsigned int used = 0;
+  unsigned long long place = 0;
+  for (unsigned int number = 0; number < count; ++number) {
+    Device device = nullptr;
+    const Return reached = nvml("nvmlDeviceGetHandleByIndex_v2", number, &device);
+    // NVML counts it, but this user may not use it (a container, a scheduler), nor does CUDA.
+    if (reached == no_permission) continue;
+    PciInfo pci;
+    if (reached == success && nvml("nvmlDeviceGetPciInfo_v3", device, &pci) == success)
+      place = static_cast<unsigned long long>(pci.domain) << 16 | (pci.bus & 0xff) << 8 |
+              (pci.device & 0xff);
+    unsigned int at = used++;
+    for (; at > 0 && places[at - 1].place > place; --at) places[at] = places[at - 1];
+    places[at] = {number, place};
+  }
+  return used;
+}
+
+void describe_devices(const Nvml& nvml, unsigned int count) {
+  const unsigned int used = put_in_order(nvml, count);
+  for (unsigned int index = 0; index < used; ++index) {
+    line.raw(index == 0 ? "{\"index\":" : ",{\"index\":");
+    line.number(index);
+    Device device = nullptr;
+    const Return reached = nvml("nvmlDeviceGetHandleByIndex_v2", places[index].number, &device);
+    if (reached == success)
+      Description(nvml, device).write();
+    else
+      Description::write_unreachable(nvml.words(reached));
+    line.raw("}");
+  }
+}
+
+void say_trouble(const char* why) {
+  line.raw("{\"driver\":\"\",\"cuda\":\"\",\"devices\":[],\"trouble\":");
+  line.text(why, longest_trouble);
+  line.raw("}");
+}
+
+void describe_all() {
+  // It is never closed: the driver's libraries keep state of their own, and closing gains nothing.
+  void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* words = ::dlerror();
+    return say_trouble(words != nullptr ? words : "libnvidia-ml.so.1 cannot be loaded");
+  }
+  const Nvml nvml(library);
+  if (const Return status = nvml("nvmlInit_v2"); status != success)
+    return say_trouble(nvml.words(status));
+  line.raw("{");
+  describe_system(nvml);
+  unsigned int count = 0;
+  const Return counted = nvml("nvmlDeviceGetCount_v2", &count);
+  line.raw(",\"devices\":[");
+  if (counted == success) describe_devices(nvml, count < most_devices ? count : most_devices);
+  line.raw("],\"trouble\":");
+  line.text(counted == success ? "" : nvml.words(counted), longest_trouble);
+  line.raw("}");
+}
+
+int write_line() {
+  describe_all();
+  line.raw("\n");
+  const char* rest = line.get();
+  if (rest == nullptr) return 1;
+  for (std::size_t left = line.size(); left > 0;) {
+    const ssize_t count = ::write(STDOUT_FILENO, rest, left);
+    if (count <= 0) return 1;
+    rest += count;
+    left -= static_cast<std::size_t>(count);
+  }
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace train::devices
+
+// Without nvmlShutdown and destructors: the end of the process does that, and could only hang less.
+extern "C" [[noreturn]] void train_devices_main() { ::_exit(train::devices::write_line()); }
+
+// The usual start is a function of glibc 2.34 where that is linked with. The dynamic loader has
+// made libc ready by now, and there is nothing else to be made so.
+#if defined(__x86_64__)
+__asm__(
+    ".globl _start\n_start:\n\txorl %ebp, %ebp\n\tandq $-16, %rsp\n\tcall "
+    "train_devices_main\n\thlt\n");
+#elif defined(__aarch64__)
+__asm__(
+    ".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tbl train_devices_main\n\tbrk #0\n");
+#else
+int main() { train_devices_main(); }
+#endif

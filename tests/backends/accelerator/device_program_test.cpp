@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/accelerator/device_program.hpp"
+
+#include <cstdlib>
+#include <map>
+
+#include "backends/posix/child.hpp"
+#include "backends/posix/files.hpp"
+#include "launcher/rendezvous/host_gpus.hpp"
+#include "tests/backends/accelerator/fake_host.hpp"
+#include "tests/catch.hpp"
+#include "tests/contains.hpp"
+#include "tests/support/waiting.hpp"
+
+using namespace train;
+using namespace train::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Far beyond what a busy machine takes.
+constexpr milliseconds ample = 600s;
+
+const std::string& program_bytes() {
+  static const std::string bytes = read_small_file(TRAIN_DEVICES_PROGRAM, std::size_t{1} << 20);
+  REQUIRE_FALSE(bytes.empty());
+  return bytes;
+}
+
+using Pretended = std::map<std::string, std::string>;
+
+// A host with NVIDIA's driver, whose library pretends this while it lives.
+class DriverHost : public FakeHost {
+ public:
+  explicit DriverHost(Pretended pretended, const char* library = FAKE_NVML_FOLDER)
+      : pretended_(std::move(pretended)) {
+    pretended_["LD_LIBRARY_PATH"] = library;
+    pretended_.try_emplace("FAKE_NVML_GPUS", "NVIDIA H100:2");
+    for (const auto& [name, value] : pretended_) ::setenv(name.c_str(), value.c_str(), 1);
+    four_of_nvidia();
+  }
+  ~DriverHost() {
+    for (const auto& [name, value] : pretended_) ::unsetenv(name.c_str());
+  }
+  DriverHost(const DriverHost&) = delete;
+  DriverHost& operator=(const DriverHost&) = delete;
+
+  Result<DeviceReport> ask(milliseconds limit = ample) const {
+    return ask_devices({program_bytes()}, limit, files);
+  }
+  DeviceReport report() const {
+    const auto asked = ask();
+    INFO((asked ? "" : render(asked.error())));
+    REQUIRE(asked);
+    return *asked;
+  }
+  std::string refusal(milliseconds limit = ample) const {
+    const auto asked = ask(limit);
+    REQUIRE_FALSE(asked);
+    CHECK(asked.error().error_class == ErrorClass::host);
+    return asked.error().diagnostics.front().message;
+  }
+
+ private:
+  Pretended pretended_;
+};
+
+// None that still runs.
+bool no_child_runs() { return !has_child() || ended_child() > 0; }
+
+}  // namespace
+
+TEST_CASE("a host without NVIDIA's driver is not asked, and has no devices") {
+  const FakeHost host;
+  const auto asked = ask_devices({"no program"}, ample, host.files);
+  REQUIRE(asked);
+  CHECK(*asked == DeviceReport());
+}
+
+TEST_CASE("healthy devices are described with all that the driver tells") {
+  const DriverHost host(Pretended{{"FAKE_NVML_FACTS", "links=18,up=18"}});
+  const DeviceReport report = host.report();
+  CHECK(report.driver == "535.183.01");
+  CHECK(report.cuda == "12.2");
+  CHECK(report.trouble.empty());
+  REQUIRE(report.devices.size() == 2);
+  CHECK(report.devices[1] == DeviceFacts{.index = 1,
+                                         .uuid = "GPU-00000001-0000-4000-8000-000000000000",
+                                         .name = "NVIDIA H100",
+                                         .pci_bus_id = "00000000:02:00.0",
+                                         .memory_total = 40ULL << 30,
+                                         .memory_free = 39ULL << 30,
+                                         .processes = std::vector<DeviceProcess>(),
+                                         .ecc_uncorrected = 0,
+                                         .remapped = RemappedRows(),
+                                         .clock_reasons = 0,
+                                         .mig = false,
+                                         .nvlinks = NvLinks{18, 0},
+                                         .recovery_action = 0});
+  CHECK_FALSE(has_child());
+}
+
+TEST_CASE("devices are in the order of the bus") {
+  const DriverHost host(Pretended{{"FAKE_NVML_GPUS", "A,B,C"}, {"FAKE_NVML_BUSES", "9,3,5"}});
+  const DeviceReport report = host.report();
+  REQUIRE(report.devices.size() == 3);
+  CHECK(report.devices[0].name == "B");
+  CHECK(report.devices[1].name == "C");
+  CHECK(report.devices[2].name == "A");
+  CHECK(report.devices[2].index == 2);
+}
+
+TEST_CASE("sick devices say what they have") {
+  const DriverHost host(
+      Pretended{{"FAKE_NVML_FACTS",
+                 "ecc=3,reasons=72,correctable=1,uncorrectable=2,pending=1,failed=1,mig=1,"
+                 "links=4,up=3,recovery=2"}});
+  const DeviceFacts device = host.report().devices.at(0);
+  CHECK(device.ecc_uncorrected == 3);
+  CHECK(device.clock_reasons == (clock_hardware_slowdown | clock_hardware_thermal));
+  CHECK(device.remapped == RemappedRows{1, 2, true, true});
+  CHECK(device.mig == true);
+  CHECK(device.nvlinks == NvLinks{3, 1});
+  CHECK(device.recovery_action == 2);
+}
+
+TEST_CASE("who computes on a device is told, with its memory where that is known") {
+  const DriverHost host(Pretended{{"FAKE_NVML_FACTS", "processes=2"}});
+  CHECK(host.report().devices.at(0).processes ==
+        std::vector<DeviceProcess>{{1'000, 1ULL << 30}, {1'001, {}}});
+}
+
+TEST_CASE("of many busy devices with many processes a part is told, and of each at least one") {
+  const DriverHost host(
+      Pretended{{"FAKE_NVML_GPUS", "NVIDIA H100:1024"}, {"FAKE_NVML_FACTS", "processes=300"}});
+  const DeviceReport report = host.report();
+  REQUIRE(report.devices.size() == most_gpus);
+  CHECK(report.devices.front().processes->size() == most_device_processes);
+  CHECK(report.devices.back().processes->size() == 1);
+}
+
+TEST_CASE("a lost device has its trouble in the driver's words, beside one that answers") {
+  SECTION("when it cannot be reached") {
+    const DriverHost host(Pretended{{"FAKE_NVML_FAIL", "nvmlDeviceGetHandleByIndex_v2@0=15"}});
+    const DeviceReport report = host.report();
+    REQUIRE(report.devices.size() == 2);
+    CHECK(report.devices[0].trouble == "GPU is lost");
+    CHECK(report.devices[0].uuid.empty());
+    CHECK(report.devices[1].trouble.empty());
+  }
+  SECTION("when it gets lost meanwhile") {
+    const DriverHost host(Pretended{{"FAKE_NVML_FAIL", "nvmlDeviceGetMemoryInfo@1=15"}});
+    const DeviceReport report = host.report();
+    REQUIRE(report.devices.size() == 2);
+    CHECK(report.devices[0].trouble.empty());
+    CHECK(report.devices[1].trouble == "GPU is lost");
+    CHECK_FALSE(report.devices[1].memory_total);
+    CHECK(report.devices[1].name == "NVIDIA H100");
+  }
+}
+
+TEST_CASE("a device that this user may not use is left out") {
+  const DriverHost host(Pretended{{"FAKE_NVML_FAIL", "nvmlDeviceGetHandleByIndex_v2@0=4"}});
+  const DeviceReport report = host.report();
+  REQUIRE(report.devices.size() == 1);
+  CHECK(report.devices[0].index == 0);
+  CHECK(report.devices[0].uuid.starts_with("GPU-00000001"));
+}
+
+TEST_CASE("a library that does not match the driver, or none, is the trouble of the report") {
+  const DriverHost mismatched(Pretended{{"FAKE_NVML_FAIL", "nvmlInit_v2=18"}});
+  CHECK(mismatched.report() == DeviceReport{"", "", "Driver/library version mismatch", {}});
+  const DriverHost without(Pretended{}, "/nowhere");
+  CHECK(contains(without.report().trouble, "libnvidia-ml.so.1"));
+}
+
+TEST_CASE("what an old library or a device does not know is not told") {
+  const DriverHost old(Pretended{}, FAKE_OLD_NVML_FOLDER);
+  const DeviceReport report = old.report();
+  CHECK(report.driver == "535.183.01");
+  CHECK(report.cuda.empty());
+  REQUIRE(report.devices.size() == 2);
+  CHECK(report.devices[0] == DeviceFacts{.uuid = "GPU-00000000-0000-4000-8000-000000000000",
+                                         .name = "NVIDIA H100",
+                                         .pci_bus_id = "00000000:01:00.0",
+                                         .memory_total = 40ULL << 30,
+                                         .memory_free = 39ULL << 30});
+  const DriverHost refusing(Pretended{{"FAKE_NVML_FAIL", "nvmlDeviceGetTotalEccErrors=3"}});
+  CHECK_FALSE(refusing.report().devices.at(0).ecc_uncorrected);
+}
+
+TEST_CASE("any name of a device arrives as it is") {
+  const DriverHost host(Pretended{{"FAKE_NVML_GPUS", "a \"\\ b,\xff\n"}});
+  const DeviceReport report = host.report();
+  REQUIRE(report.devices.size() == 2);
+  CHECK(report.devices[0].name == "a \"\\ b");
+  CHECK(report.devices[1].name == "\xff\n");
+}
+
+TEST_CASE("a driver that never answers is given up, and nobody is left to wait for it") {
+  const DriverHost host(Pretended{{"FAKE_NVML_HANG", "nvmlInit_v2"}});
+  CHECK(host.refusal(300ms) ==
+        "train-devices could not ask NVIDIA's driver: it has not ended within 300 ms");
+  CHECK(eventually(no_child_runs));
+}
+
+TEST_CASE("a driver that crashes is told of with the signal") {
+  const DriverHost host(Pretended{{"FAKE_NVML_CRASH", "nvmlDeviceGetName"}});
+  CHECK(host.refusal() == "train-devices could not ask NVIDIA's driver: it was ended by signal 11");
+}
+
+TEST_CASE("a program that the host cannot execute is an error") {
+  const DriverHost host(Pretended{});
+  const auto asked = ask_devices({"\x7f"
+                                  "ELF of another machine"},
+                                 ample, host.files);
+  REQUIRE_FALSE(asked);
+  CHECK(contains(render(asked.error()), "cannot execute 'train-devices'"));
+}
