@@ -23,6 +23,7 @@
 #include "backends/process/rank_process.hpp"
 #include "backends/process/sweep.hpp"
 #include "backends/results/result_sender.hpp"
+#include "cli/embedded_devices.hpp"
 #include "launcher/wire/line_buffer.hpp"
 #include "launcher/wire/sweep_report.hpp"
 
@@ -32,6 +33,9 @@ namespace {
 
 // A guard that cleans up after its agent gets this long to do so; the launcher waits for 10 s.
 constexpr std::chrono::seconds guard_patience{3};
+
+// A driver takes some seconds to answer for eight GPUs that nobody uses, without persistence mode.
+constexpr std::chrono::seconds devices_limit{30};
 
 // Writes the bare error, without our name and verdict: the launcher says it as its own.
 ExitCode tell_launcher(const Error& error) {
@@ -91,6 +95,11 @@ ExitCode agent_look_command(const std::string& word) {
   const auto directory = lease_directory_of_look(word);
   if (!directory) return tell_launcher(directory.error());
   return tell(encode_host_report(look_at_this_host(means_to_look(), *directory)));
+}
+
+ExitCode agent_devices_command() {
+  const auto report = ask_devices(embedded_devices(), devices_limit);
+  return report ? tell(encode_device_report(*report)) : tell_launcher(report.error());
 }
 
 ExitCode agent_check_command() {
