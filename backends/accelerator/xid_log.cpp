@@ -39,7 +39,7 @@ std::optional<LoggedXid> xid_in(std::string_view record) {
   const auto at = number_of(head.substr(time, head.find(',', time) - time));
 
   const std::size_t end = text.find("): ");
-  if (end == text.npos || end > before_bus.size() + longest_bus) return std::nullopt;
+  if (end > before_bus.size() + longest_bus) return std::nullopt;  // or there is none
   const std::string_view rest = text.substr(end + 3);
   const auto code = number_of(rest.substr(0, rest.find_first_of(",\n")));
   if (!at || !code || *code > std::numeric_limits<int>::max() ||

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from a host, where anybody may answer. An input is read nine times: as a stream of
+// What arrives from a host, where anybody may answer. An input is read ten times: as a stream of
 // frames, as the payload of a control frame, as the payload of an output frame, as the report of a
 // sweep, as that of a host's line, as a ticket that lies there, as what a host says of itself, as
-// what is said beside a rank, and as what is said of files.
+// what it says of its devices, as what is said beside a rank, and as what is said of files.
 #include <algorithm>
 
+#include "launcher/fitness/device_report.hpp"
 #include "launcher/wire/exec_talk.hpp"
 #include "launcher/wire/frame.hpp"
 #include "launcher/wire/get_talk.hpp"
@@ -82,6 +83,18 @@ void check_host_report(std::string_view line) {
   require(again.has_value(), "what was encoded can be decoded", encoded);
   require(again->holders.size() < report->holders.size() || *again == *report,
           "a report comes back as it was sent", encoded);
+}
+
+// What takes more room as JSON than there is comes back cut.
+void check_device_report(std::string_view line) {
+  const auto report = decode_device_report(line);
+  if (!report) return check_refusal(report.error());
+  const std::string encoded = encode_device_report(*report);
+  require(encoded.size() <= longest_device_report, "a report is within bounds");
+  require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
+  const auto again = decode_device_report(std::string_view(encoded).substr(0, encoded.size() - 1));
+  require(again.has_value(), "what was encoded can be decoded", encoded);
+  require(again->devices.size() == report->devices.size(), "no device is left out", encoded);
 }
 
 void check_exec(std::string_view payload) {
@@ -170,6 +183,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_wait_report(bytes);
   check_ticket(bytes);
   check_host_report(bytes);
+  check_device_report(bytes);
   check_exec(bytes);
   GetOrder order;
   check_get(bytes, order);
