@@ -5,12 +5,16 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "backends/accelerator/cpu_topology.hpp"
 #include "backends/accelerator/gpu_count.hpp"
 #include "backends/accelerator/gpu_users.hpp"
+#include "backends/accelerator/xid_log.hpp"
 #include "backends/context/host_contexts.hpp"
 #include "backends/fitness/fitness_check.hpp"
 #include "backends/posix/child.hpp"
@@ -35,7 +39,9 @@ namespace {
 constexpr std::chrono::seconds guard_patience{3};
 
 // A driver takes some seconds to answer for eight GPUs that nobody uses, without persistence mode.
-constexpr std::chrono::seconds devices_limit{30};
+constexpr std::chrono::seconds devices_limit{15};
+// A launch waits no longer for it; those that this user sees are known without it.
+constexpr std::chrono::seconds users_limit{5};
 
 // Writes the bare error, without our name and verdict: the launcher says it as its own.
 ExitCode tell_launcher(const Error& error) {
@@ -56,6 +62,31 @@ RankCgroups rank_cgroups() {
   return is_off ? RankCgroups::none : RankCgroups::where_possible;
 }
 
+/// The processes that compute on GPUs, as this user and, where he may not look into all, the driver
+/// see them. The driver was heard within the last half minute: whoever waits in line asks often,
+/// and each time it wakes GPUs that nobody uses.
+class HeardUsers {
+ public:
+  std::vector<LeaseHolder> users() {
+    std::vector<LeaseHolder> users = gpu_users();
+    if (!may_miss_gpu_users()) return users;
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (!asked_ || now - *asked_ > std::chrono::seconds(30)) {
+      asked_ = now;
+      // A driver that does not answer hides no more than it did before.
+      devices_ = ask_devices(embedded_devices(), users_limit).value_or(DeviceReport());
+    }
+    add_gpu_users(devices_, users);
+    return users;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<std::chrono::steady_clock::time_point> asked_;
+  DeviceReport devices_;
+};
+
 // What it takes to see what the host has, and who holds it.
 AgentMeans means_to_look() {
   AgentMeans means;
@@ -66,7 +97,7 @@ AgentMeans means_to_look() {
                     std::move(identities.cuda_type)};
   };
   means.look_at_cpus = [] { return look_at_cpus(allowed_cpus()); };
-  means.gpu_users = [] { return gpu_users(); };
+  means.gpu_users = [heard = std::make_shared<HeardUsers>()] { return heard->users(); };
   if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
     means.lease_folder = folder;
   return means;
@@ -75,6 +106,17 @@ AgentMeans means_to_look() {
 std::vector<std::string> own_cache_places() {
   const char* home = std::getenv("HOME");
   return cache_places(home == nullptr ? "" : home);
+}
+
+// What the driver says, and what it has written into the kernel's log.
+Result<DeviceReport> devices_here() {
+  auto report = ask_devices(embedded_devices(), devices_limit);
+  if (report && !report->devices.empty())
+    add_xids(last_xids(),
+             std::chrono::duration_cast<std::chrono::microseconds>(
+                 std::chrono::steady_clock::now().time_since_epoch()),
+             *report);
+  return report;
 }
 
 // Where nobody reads it any more, nobody is left to be told.
@@ -97,11 +139,6 @@ ExitCode agent_look_command(const std::string& word) {
   return tell(encode_host_report(look_at_this_host(means_to_look(), *directory)));
 }
 
-ExitCode agent_devices_command() {
-  const auto report = ask_devices(embedded_devices(), devices_limit);
-  return report ? tell(encode_device_report(*report)) : tell_launcher(report.error());
-}
-
 ExitCode agent_check_command() {
   LineBuffer text;
   std::optional<std::string_view> line;
@@ -113,7 +150,19 @@ ExitCode agent_check_command() {
   }
   const auto request = decode_fitness_request(line.value_or(text.rest()));
   if (!request) return tell_launcher(request.error());
-  return tell(encode_host_fitness(check_fitness(*request, means_to_look())));
+  auto devices = devices_here();
+  AgentMeans means = means_to_look();
+  means.gpu_users = [&] {
+    std::vector<LeaseHolder> users = gpu_users();
+    if (devices) add_gpu_users(*devices, users);
+    return users;
+  };
+  HostFitness fitness = check_fitness(*request, means);
+  if (devices)
+    fitness.devices = std::move(*devices);
+  else
+    fitness.devices_trouble = devices.error().diagnostics.front().message;
+  return tell(encode_host_fitness(fitness));
 }
 
 ExitCode agent_sweep_command(const std::string& key) {

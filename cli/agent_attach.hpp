@@ -40,10 +40,6 @@ ExitCode agent_look_command(const std::string& word);
 /// (launcher/fitness/host_fitness.hpp).
 ExitCode agent_check_command();
 
-/// `agent devices`: says on standard output what NVIDIA's driver says of its GPUs
-/// (launcher/fitness/device_report.hpp).
-ExitCode agent_devices_command();
-
 /// A look at this machine, for this process itself.
 HostReport look_here();
 

@@ -49,7 +49,7 @@ int refuse(const Error& error) {
 
 // `--version`, by which a host shows that it can run this, `report WORD...`, `once-per-host
 // WORD...`, `agent attach KEY`, `agent reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent
-// get KEY`, `agent look WORD`, `agent wait KEY`, `agent check WORD` or `agent devices`.
+// get KEY`, `agent look WORD`, `agent wait KEY` or `agent check WORD`.
 int run(int argc, char* argv[]) {
   const auto is = [&](int i, std::string_view word) { return i < argc && argv[i] == word; };
   if (argc == 2 && is(1, "--version")) {
@@ -69,7 +69,6 @@ int run(int argc, char* argv[]) {
   if (argc == 4 && is(1, "agent") && is(2, "look")) return agent_look_command(argv[3]).value();
   if (argc == 4 && is(1, "agent") && is(2, "wait")) return agent_wait_command(argv[3]).value();
   if (argc == 4 && is(1, "agent") && is(2, "check")) return agent_check_command().value();
-  if (argc == 3 && is(1, "agent") && is(2, "devices")) return agent_devices_command().value();
   std::fputs("train starts this program on hosts by itself; there is nothing to call\n", stderr);
   return exit_code_of(ErrorClass::usage).value();
 }

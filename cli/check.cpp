@@ -188,7 +188,8 @@ std::string summary_of(const HostCheck& check) {
   if (unfit > 0)
     text = fmt::format("{} of {} hosts {} unfit", unfit, all, unfit == 1 ? "is" : "are");
   if (unknown == 0) return text;
-  return fmt::format("{}{}of {} nobody could tell", text, text.empty() ? "" : ", ", unknown);
+  if (unfit == 0) return fmt::format("of {} of {} hosts nobody could tell", unknown, all);
+  return fmt::format("{}, of {} nobody could tell", text, unknown);
 }
 
 }  // namespace

@@ -69,4 +69,18 @@ std::map<std::string, Xid> last_xids(const std::string& log) {
   return file ? last_xids(file.get()) : std::map<std::string, Xid>();
 }
 
+// "00000000:07:00.0" of NVML is "0000:07:00" in the log.
+void add_xids(const std::map<std::string, Xid>& xids, std::chrono::microseconds now,
+              DeviceReport& report) {
+  for (DeviceFacts& device : report.devices) {
+    const std::string bus = device.pci_bus_id.substr(0, device.pci_bus_id.rfind('.'));
+    const auto last = std::find_if(xids.begin(), xids.end(), [&](const auto& each) {
+      return !each.first.empty() && bus.ends_with(each.first);
+    });
+    if (last == xids.end()) continue;
+    const auto ago = std::chrono::duration_cast<std::chrono::seconds>(now - last->second.at);
+    device.xid = LastXid{last->second.code, std::max<std::int64_t>(0, ago.count())};
+  }
+}
+
 }  // namespace train

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "launcher/fitness/device_report.hpp"
+
 namespace train {
 
 /// An Xid: a number by which NVIDIA's driver tells in the log of the kernel what went wrong with a
@@ -34,5 +36,9 @@ std::optional<LoggedXid> xid_in(std::string_view record);
 std::map<std::string, Xid> last_xids(const std::string& log = "/dev/kmsg");
 /// The same, of a log that is open: each read gives one record, and none blocks.
 std::map<std::string, Xid> last_xids(int log);
+
+/// Tells of each device its last Xid, at a moment of the same clock.
+void add_xids(const std::map<std::string, Xid>& xids, std::chrono::microseconds now,
+              DeviceReport& report);
 
 }  // namespace train

@@ -50,10 +50,9 @@ std::optional<std::string> ask_git(const std::string& program, const std::string
   const auto left =
       std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
   if (left.count() <= 0) return std::nullopt;
-  auto said = run_shortly({.program = program,
-                           .arguments = std::move(words),
-                           .environment = environment_of_git()},
-                          left);
+  auto said = run_shortly(
+      {.program = program, .arguments = std::move(words), .environment = environment_of_git()},
+      left);
   if (!said) return std::nullopt;
   return std::move(*said);
 }

@@ -78,6 +78,8 @@ json json_of_device(const DeviceFacts& device, std::size_t& process_bytes) {
                          {"failed", device.remapped->failed}};
   if (device.nvlinks)
     value["nvlinks"] = {{"up", device.nvlinks->up}, {"down", device.nvlinks->down}};
+  if (device.xid)
+    value["xid"] = {{"code", device.xid->code}, {"seconds_ago", device.xid->seconds_ago}};
   return value;
 }
 
@@ -105,10 +107,16 @@ DeviceFacts device_of(const json& value) {
     device.nvlinks =
         NvLinks{int_field(links, "up", 0, most_links), int_field(links, "down", 0, most_links)};
   }
+  if (value.contains("xid")) {
+    const json& xid = field(value, "xid");
+    device.xid = LastXid{int_field(xid, "code"), number_field(xid, "seconds_ago")};
+  }
   return device;
 }
 
-DeviceReport report_of(const json& value) {
+}  // namespace
+
+DeviceReport device_report_of(const json& value) {
   DeviceReport report;
   report.driver = device_text_of(value, "driver");
   report.cuda = device_text_of(value, "cuda");
@@ -118,24 +126,25 @@ DeviceReport report_of(const json& value) {
   return report;
 }
 
-}  // namespace
-
-std::string encode_device_report(const DeviceReport& report) {
+json json_of(const DeviceReport& report) {
   json devices = json::array();
   std::size_t process_bytes = 0;
   for (const DeviceFacts& device : report.devices)
     if (devices.size() < most_gpus) devices.push_back(json_of_device(device, process_bytes));
-  const json value = {{"driver", device_text(report.driver)},
-                      {"cuda", device_text(report.cuda)},
-                      {"trouble", from_bytes(cut_to_json(report.trouble, longest_report_trouble))},
-                      {"devices", std::move(devices)}};
-  return value.dump() + "\n";
+  return {{"driver", device_text(report.driver)},
+          {"cuda", device_text(report.cuda)},
+          {"trouble", from_bytes(cut_to_json(report.trouble, longest_report_trouble))},
+          {"devices", std::move(devices)}};
+}
+
+std::string encode_device_report(const DeviceReport& report) {
+  return json_of(report).dump() + "\n";
 }
 
 Result<DeviceReport> decode_device_report(std::string_view line) {
   return decode_document<DeviceReport>(line, longest_device_report,
                                        "what the host says of its devices is not understood",
-                                       report_of);
+                                       device_report_of);
 }
 
 }  // namespace train

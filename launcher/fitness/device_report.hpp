@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,14 @@ struct NvLinks {
   bool operator==(const NvLinks&) const = default;
 };
 
+/// What NVIDIA's driver wrote of a device into the log of the kernel, the last of it.
+struct LastXid {
+  int code = 0;
+  std::int64_t seconds_ago = 0;
+
+  bool operator==(const LastXid&) const = default;
+};
+
 /// Bits of `DeviceFacts::clock_reasons` that mean that a GPU is slowed down by its surroundings:
 /// `nvmlClocksEventReasons`.
 inline constexpr std::uint64_t clock_hardware_slowdown = 0x08;
@@ -64,6 +73,7 @@ struct DeviceFacts {
   /// What the driver wants done, nvmlDeviceGpuRecoveryAction_t: 0 nothing, 1 a reset, 2 a reboot, 3
   /// and 4 that its work is drained first.
   std::optional<int> recovery_action = {};
+  std::optional<LastXid> xid = {};
 
   bool operator==(const DeviceFacts&) const = default;
 };
@@ -85,6 +95,9 @@ inline constexpr std::size_t most_device_processes = 256;
 inline constexpr std::size_t longest_device_processes = std::size_t{128} << 10;
 inline constexpr std::size_t longest_device_report = std::size_t{1} << 20;
 
+/// As part of another document; the reverse throws `Malformed`.
+nlohmann::json json_of(const DeviceReport& report);
+DeviceReport device_report_of(const nlohmann::json& value);
 /// One line, its end included.
 std::string encode_device_report(const DeviceReport& report);
 /// The line without its end; class `host` when it is none.

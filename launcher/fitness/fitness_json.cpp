@@ -38,11 +38,52 @@ Json shown(const PythonFacts& python) {
           {"packages", std::move(packages)}};
 }
 
+template <class Value>
+Json value_or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json shown(const DeviceFacts& device) {
+  Json processes = nullptr;
+  if (device.processes) {
+    processes = Json::array();
+    for (const DeviceProcess& process : *device.processes)
+      processes.push_back({{"pid", process.pid}, {"memory", value_or_null(process.used)}});
+  }
+  Json rows = nullptr;
+  if (device.remapped)
+    rows = {{"correctable", device.remapped->correctable},
+            {"uncorrectable", device.remapped->uncorrectable},
+            {"pending", device.remapped->pending},
+            {"failed", device.remapped->failed}};
+  Json links = nullptr;
+  if (device.nvlinks) links = {{"up", device.nvlinks->up}, {"down", device.nvlinks->down}};
+  Json xid = nullptr;
+  if (device.xid) xid = {{"code", device.xid->code}, {"seconds_ago", device.xid->seconds_ago}};
+  return {{"index", device.index},
+          {"uuid", text_or_null(device.uuid)},
+          {"name", text_or_null(device.name)},
+          {"pci_bus_id", text_or_null(device.pci_bus_id)},
+          {"error", text_or_null(device.trouble)},
+          {"memory", value_or_null(device.memory_total)},
+          {"memory_free", value_or_null(device.memory_free)},
+          {"processes", std::move(processes)},
+          {"ecc_uncorrected", value_or_null(device.ecc_uncorrected)},
+          {"remapped_rows", std::move(rows)},
+          {"clock_reasons", value_or_null(device.clock_reasons)},
+          {"mig", value_or_null(device.mig)},
+          {"nvlinks", std::move(links)},
+          {"recovery_action", value_or_null(device.recovery_action)},
+          {"xid", std::move(xid)}};
+}
+
 Json facts_of(const CheckedHost& host, const LiveHost& live) {
   if (!host.fitness) return nullptr;
   const HostFitness& fitness = *host.fitness;
   Json disks = Json::array();
   for (const DiskFacts& disk : fitness.disks) disks.push_back(shown(disk));
+  Json devices = Json::array();
+  for (const DeviceFacts& device : fitness.devices.devices) devices.push_back(shown(device));
   const auto count = [&](std::size_t slots) {
     return live.is_known() ? Json(slots) : Json(nullptr);
   };
@@ -51,6 +92,8 @@ Json facts_of(const CheckedHost& host, const LiveHost& live) {
           {"gpus", fitness.host.gpus.count()},
           {"gpu_type", text_or_null(gpu_type_of(live))},
           {"driver", text_or_null(fitness.host.driver)},
+          {"cuda", text_or_null(fitness.devices.cuda)},
+          {"devices", std::move(devices)},
           {"cpus", fitness.host.cpus},
           {"memory", fitness.host.memory},
           {"memory_available", fitness.host.available},

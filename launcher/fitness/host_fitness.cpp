@@ -93,6 +93,8 @@ HostFitness host_fitness_of(const json& value) {
   fitness.memory_lock = number_field(value, "memory_lock", -1);
   fitness.open_files = number_field(value, "open_files", -1);
   fitness.has_rdma = bool_field(value, "has_rdma");
+  fitness.devices = device_report_of(field(value, "devices"));
+  fitness.devices_trouble = text_of(value, "devices_trouble");
   for (const json& problem : array_field(value, "problems", most_told_problems))
     fitness.problems.push_back({{}, {}, text_of(problem, "message"), text_of(problem, "hint")});
   fitness.program = text_of(value, "program");
@@ -142,6 +144,8 @@ std::string encode_host_fitness(const HostFitness& fitness) {
                       {"memory_lock", fitness.memory_lock},
                       {"open_files", fitness.open_files},
                       {"has_rdma", fitness.has_rdma},
+                      {"devices", json_of(fitness.devices)},
+                      {"devices_trouble", short_text(fitness.devices_trouble)},
                       {"problems", std::move(problems)},
                       {"program", short_text(fitness.program)},
                       {"program_sha256", short_text(fitness.program_sha256)},

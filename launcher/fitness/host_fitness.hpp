@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config_schema/text/error.hpp"
+#include "launcher/fitness/device_report.hpp"
 #include "launcher/wire/host_report.hpp"
 #include "launcher/wire/message.hpp"
 
@@ -67,6 +68,9 @@ struct HostFitness {
   std::int64_t memory_lock = -1;  ///< bytes that a process may lock; -1: without a limit
   std::int64_t open_files = -1;   ///< descriptors of a process, the hard limit; -1 likewise
   bool has_rdma = false;          ///< a device of /sys/class/infiniband
+  DeviceReport devices = {};      ///< empty where no driver of NVIDIA is
+  /// Why its driver was not heard: it has not answered in time, say.
+  std::string devices_trouble = {};
   /// What would keep ranks from starting; only `message` and `hint` are sent.
   std::vector<Diagnostic> problems = {};
   // Of the rank's program, where there is one and it was found.
@@ -81,7 +85,8 @@ struct HostFitness {
 
 /// Bytes of one line at most.
 inline constexpr std::size_t longest_fitness_request = std::size_t{4} << 20;
-inline constexpr std::size_t longest_host_fitness = longest_host_report + (std::size_t{1} << 20);
+inline constexpr std::size_t longest_host_fitness =
+    longest_host_report + longest_device_report + (std::size_t{1} << 20);
 
 /// One line, its end included; and the reverse, of the line without its end: class `host` when it
 /// is none.

@@ -14,6 +14,7 @@
 
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/duration.hpp"
+#include "launcher/fitness/device_verdict.hpp"
 #include "launcher/lease/lease_words.hpp"
 #include "launcher/live/live_hosts.hpp"
 
@@ -138,6 +139,7 @@ class Judge {
     compare_programs();
     compare_pythons();
     compare_drivers();
+    for (HostFinding& finding : judge_devices(hosts_)) found_.push_back(std::move(finding));
     std::stable_sort(found_.begin(), found_.end(), [](const HostFinding& a, const HostFinding& b) {
       return a.host != b.host ? a.host < b.host : a.fitness > b.fitness;
     });

@@ -194,7 +194,7 @@ out_of_reach() {
     "$cluster" kill node04
     check_run
     expect_found 2 '^node04: unknown: '
-    expect_err '^train: of 1 nobody could tell \(exit 2\)$'
+    expect_err '^train: of 1 of 4 hosts nobody could tell \(exit 2\)$'
     check --json -n 8 -- /usr/bin/python3 run.py
     expect_schema check "$work/out"
     "$cluster" boot node04

@@ -5,18 +5,23 @@
 //
 //   FAKE_NVML_GPUS="NAME:COUNT,NAME"     the GPUs, in order; nothing: none
 //   FAKE_NVML_FAIL="FUNCTION=CODE,..."   functions that fail; FUNCTION@INDEX for one GPU alone
+//   FAKE_NVML_UUIDS="GPU-1,GPU-2"        their UUIDs
 //   FAKE_NVML_BUSES="9,3"                PCI bus of each GPU; default: index + 1
 //   FAKE_NVML_HANG="FUNCTION"            one that never returns
 //   FAKE_NVML_CRASH="FUNCTION"           one that ends the process by a signal
-//   FAKE_NVML_FACTS="NAME=VALUE,..."     of every GPU: processes (how many), ecc, reasons,
-//   correctable,
-//                                        uncorrectable, pending, failed, mig, links, up, recovery
+//   FAKE_NVML_FACTS="NAME=VALUE,..."     of every GPU: processes (how many), pid (of the first),
+//   ecc, reasons, correctable,
+//                                        uncorrectable, pending, failed, mig, links, up, recovery,
+//                                        used (GiB of memory, 1 at least)
+//
+// What the environment does not say, a file /etc/fake_nvml/NAME may: FAKE_NVML_GPUS for example.
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -28,10 +33,17 @@ using namespace train::nvml;
 
 constexpr Return invalid_argument = 2;
 
+std::string setting(const char* name) {
+  if (const char* value = std::getenv(name)) return value;
+  std::ifstream file(std::string("/etc/fake_nvml/") + name);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
 std::vector<std::string> words_of(const char* variable) {
   std::vector<std::string> words;
-  const char* value = std::getenv(variable);
-  std::string rest = value != nullptr ? value : "";
+  std::string rest = setting(variable);
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
     words.push_back(rest.substr(0, comma));
@@ -51,8 +63,7 @@ std::vector<std::string> gpu_names() {
 }
 
 bool is_named(const char* variable, const std::string& function) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && function == value;
+  return function == setting(variable);
 }
 
 // A number of FAKE_NVML_FACTS; an old driver tells none of them.
@@ -139,12 +150,18 @@ Return nvmlDeviceGetName(Device device, char* name, unsigned int length) {
 }
 
 Return nvmlDeviceGetUUID(Device device, char* uuid, unsigned int length) {
-  std::snprintf(uuid, length, "GPU-%08zx-0000-4000-8000-000000000000", index_of(device));
-  return failure_of("nvmlDeviceGetUUID", index_of(device));
+  const std::size_t index = index_of(device);
+  const std::vector<std::string> uuids = words_of("FAKE_NVML_UUIDS");
+  if (index < uuids.size())
+    std::snprintf(uuid, length, "%s", uuids[index].c_str());
+  else
+    std::snprintf(uuid, length, "GPU-%08zx-0000-4000-8000-000000000000", index);
+  return failure_of("nvmlDeviceGetUUID", index);
 }
 
 Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory) {
-  *memory = {.total = 40ULL << 30, .free = 39ULL << 30, .used = 1ULL << 30};
+  const unsigned long long used = fact("used") != 0 ? fact("used") : 1;  // GiB
+  *memory = {.total = 40ULL << 30, .free = (40 - used) << 30, .used = used << 30};
   return failure_of("nvmlDeviceGetMemoryInfo", index_of(device));
 }
 
@@ -172,7 +189,8 @@ Return nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned int* coun
   *count = there;
   if (there > room) return insufficient_size;
   for (unsigned int i = 0; i < there; ++i)
-    infos[i] = {1'000 + i, i == 0 ? 1ULL << 30 : ~0ULL, ~0u, ~0u};
+    infos[i] = {(fact("pid") != 0 ? fact("pid") : 1'000) + i, i == 0 ? 1ULL << 30 : ~0ULL, ~0u,
+                ~0u};
   return failure_of("nvmlDeviceGetComputeRunningProcesses_v2", index_of(device));
 }
 

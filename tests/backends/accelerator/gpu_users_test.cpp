@@ -96,3 +96,53 @@ TEST_CASE("who only watches GPUs does not use them") {
   REQUIRE(users.size() == 1);
   CHECK(users[0].pid == computing.pid());
 }
+
+TEST_CASE("whom the driver names beside is a user as well, each process once") {
+  FakeHost host;
+  host.four_of_nvidia();
+  host.device("nvidia-uvm");
+  using Kind = LeaseKey::Kind;
+  const auto key = [](int index) {
+    return LeaseHolder::Held{{Kind::cuda, index, "GPU-" + std::to_string(index) + "abc"},
+                             lease_units};
+  };
+  LeaseHolder known;
+  known.pid = ::getpid();
+  known.leases = {key(1)};
+  std::vector<LeaseHolder> users = {known};
+  // This process on two GPUs, its parent, and one of another container, which nobody sees here.
+  constexpr std::int64_t unseen = std::int64_t{1} << 30;
+  const auto device = [](int index, std::vector<DeviceProcess> processes) {
+    DeviceFacts facts;
+    facts.index = index;
+    facts.uuid = "GPU-" + std::to_string(index) + "abc";
+    facts.processes = std::move(processes);
+    return facts;
+  };
+  DeviceReport report;
+  report.devices = {device(0, {{::getppid(), {}}}), device(1, {{::getpid(), {}}, {unseen, {}}}),
+                    device(2, {{::getpid(), {}}}), device(3, {{unseen, {}}})};
+  report.devices.push_back(device(9, {{::getppid(), {}}}));  // not of this session
+  add_gpu_users(report, users, host.files);
+  const auto of = [&](int pid) {
+    const auto user = std::find_if(users.begin(), users.end(),
+                                   [&](const LeaseHolder& each) { return each.pid == pid; });
+    return user == users.end() ? std::vector<LeaseHolder::Held>() : user->leases;
+  };
+  CHECK(users.size() == 3);
+  CHECK(of(::getpid()) == std::vector{key(1), key(2)});
+  CHECK(of(::getppid()) == std::vector{key(0)});
+  CHECK(of(static_cast<int>(unseen)) == std::vector{key(3)});
+}
+
+TEST_CASE("who is root sees all, and an idle driver has nobody to be missed") {
+  FakeHost host;
+  CHECK_FALSE(may_miss_gpu_users(host.files));  // no driver
+  host.four_of_nvidia();
+  const bool is_root = ::geteuid() == 0;
+  CHECK(may_miss_gpu_users(host.files) == !is_root);
+  host.write(host.files.sys + "/module/nvidia_uvm/refcnt", "2\n");
+  CHECK(may_miss_gpu_users(host.files) == !is_root);
+  host.write(host.files.sys + "/module/nvidia_uvm/refcnt", "0\n");
+  CHECK_FALSE(may_miss_gpu_users(host.files));
+}

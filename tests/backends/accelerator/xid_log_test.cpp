@@ -67,3 +67,18 @@ TEST_CASE("of each GPU the last Xid counts") {
 }
 
 TEST_CASE("a log that cannot be read has no Xids") { CHECK(last_xids("/nowhere/kmsg").empty()); }
+
+TEST_CASE("the last Xid of a GPU is told with it, whatever the domain's digits") {
+  using namespace std::chrono_literals;
+  DeviceReport report;
+  report.devices.resize(3);
+  report.devices[0].pci_bus_id = "00000000:07:00.0";
+  report.devices[1].pci_bus_id = "00000000:17:00.0";
+  report.devices[2].pci_bus_id = "";
+  add_xids({{"0000:07:00", {79, 10s}}, {"0000:18:00", {31, 1s}}}, 75s, report);
+  CHECK(report.devices[0].xid == LastXid{79, 65});
+  CHECK_FALSE(report.devices[1].xid);
+  CHECK_FALSE(report.devices[2].xid);
+  add_xids({{"0000:07:00", {79, 10s}}}, 9s, report);
+  CHECK(report.devices[0].xid == LastXid{79, 0});
+}

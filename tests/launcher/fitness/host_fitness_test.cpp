@@ -20,6 +20,11 @@ HostFitness whole_fitness() {
   fitness.memory_lock = 65'536;
   fitness.open_files = 1'024;
   fitness.has_rdma = true;
+  fitness.devices.driver = "535.54.03";
+  fitness.devices.devices.resize(1);
+  fitness.devices.devices[0].name = "NVIDIA H100 80GB HBM3";
+  fitness.devices.devices[0].xid = LastXid{79, 12};
+  fitness.devices_trouble = "it has not ended within 15 s";
   fitness.problems = {{{}, {}, "there is no program", "install it"}};
   fitness.program = "/usr/bin/python3";
   fitness.program_sha256 = std::string(64, 'a');
