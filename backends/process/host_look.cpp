@@ -70,10 +70,20 @@ std::vector<LeaseHolder> foreign_users(
     const std::function<std::string(std::int64_t uid)>& user_name_of) {
   if (!means.gpu_users) return {};
   std::vector<LeaseHolder> users = means.gpu_users();
+  // Nobody but root may look into a process of another user: what computes on a GPU that a task of
+  // its user holds is of that task.
+  const std::int64_t own = ::geteuid();
+  const auto is_of = [own](const LeaseHolder& user, const LeaseHolder& holder) {
+    if (!user.name.empty()) return user.name == holder.task;
+    return own != 0 && user.uid != own && user.uid == holder.uid && user.uid >= 0 &&
+           std::any_of(user.leases.begin(), user.leases.end(), [&](const auto& used) {
+             return std::any_of(holder.leases.begin(), holder.leases.end(),
+                                [&](const auto& held) { return is_same_slot(held.key, used.key); });
+           });
+  };
   std::erase_if(users, [&](const LeaseHolder& user) {
-    return !user.name.empty() &&
-           std::any_of(holders.begin(), holders.end(),
-                       [&](const LeaseHolder& holder) { return holder.task == user.name; });
+    return std::any_of(holders.begin(), holders.end(),
+                       [&](const LeaseHolder& holder) { return is_of(user, holder); });
   });
   for (LeaseHolder& user : users) user.user = user_name_of(user.uid);
   return users;

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What NVIDIA's driver says of the GPUs of hosts, in `train check` and before a launch, with the stand-in
+# for its library.   devices_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the hosts are in single quotes
+. "$(dirname "$0")/lib.sh"
+
+use_cluster 3 --gpus 'NVIDIA A100-SXM4-80GB:2'
+use_train "${1:-}"
+fake=$(dirname "$1")/../tests/fake_nvml/libnvidia-ml.so.1
+hosts='node01:2,node02:2,node03:2'
+
+# The library that the kernel's driver goes with, on each host.
+install_library() {
+    local host
+    cp "$fake" "$shared/" || exit 1
+    for host in "${nodes[@]}"; do
+        on "$host" 'cp /srv/shared/libnvidia-ml.so.1 /usr/local/lib/ && ldconfig && mkdir -p /etc/fake_nvml &&
+            echo "NVIDIA A100-SXM4-80GB:2" >/etc/fake_nvml/FAKE_NVML_GPUS &&
+            nvidia-smi --query-gpu=uuid --format=csv,noheader | paste -sd, >/etc/fake_nvml/FAKE_NVML_UUIDS'
+    done
+}
+
+# pretend HOST VARIABLE VALUE: the driver there says it from now on; nothing: as usual.
+pretend() { on "$1" "if [ -n '${3:-}' ]; then echo '${3:-}' >/etc/fake_nvml/$2; else rm -f /etc/fake_nvml/$2; fi"; }
+
+field() { /usr/bin/python3 -c 'import json, sys; d = json.load(open(sys.argv[2])); print(eval(sys.argv[1]))' "$1" "$work/out"; }
+check() { run_on_head "$train" check -H "$hosts" "$@"; }
+
+# expect_said CODE LINE HINT: of node02 alone.
+expect_said() {
+    expect_status "$1"
+    expect_out "^node02: $2"
+    expect_out "^  $3"
+    expect_equal "what is said" 1 "$(grep -c '^node[^ ]*: ' "$work/out")"
+}
+
+healthy() {
+    check
+    expect_status 0
+    expect_equal "what is said" 0 "$(grep -c '^node[^ ]*: ' "$work/out")"
+    check --json
+    expect_status 0
+    expect_schema check "$work/out"
+    expect_equal "GPUs that the driver describes" "[2, 2, 2]" "$(field "[len(h['facts']['devices']) for h in d['hosts']]")"
+    expect_equal "bytes of one" 42949672960 "$(field "d['hosts'][0]['facts']['devices'][1]['memory']")"
+}
+
+lost() {
+    pretend node02 FAKE_NVML_FAIL nvmlDeviceGetHandleByIndex_v2@1=15
+    check
+    expect_said 1 'unfit: GPU 1 does not answer: GPU is lost$' "reset it: 'nvidia-smi --gpu-reset -i "
+    check --json
+    expect_schema check "$work/out"
+    # It is left out where that is wanted.
+    run_on_head "$train" launch --exclude-unfit -H "$hosts" -n 4 -- /bin/true
+    expect_status 0
+    expect_err '^train: launching without node02$'
+    pretend node02 FAKE_NVML_FAIL
+}
+
+mismatch() {
+    pretend node02 FAKE_NVML_FAIL nvmlInit_v2=18
+    check
+    expect_said 1 "unfit: NVIDIA's library does not answer: Driver/library version mismatch$" 'reboot it, or load the driver anew'
+    pretend node02 FAKE_NVML_FAIL
+}
+
+wants_a_reset() {
+    pretend node02 FAKE_NVML_FACTS recovery=2
+    check
+    expect_status 1
+    expect_out '^node02: unfit: the driver wants a reboot for GPU 0$'
+    pretend node02 FAKE_NVML_FACTS pending=1
+    check
+    expect_status 0
+    expect_out '^node02: note: GPU 1 replaces a bad row of memory at its next reset$'
+    pretend node02 FAKE_NVML_FACTS
+}
+
+hot() {
+    pretend node02 FAKE_NVML_FACTS reasons=64
+    check
+    expect_status 0
+    expect_out '^node02: note: GPU 0 is slowed down by heat$'
+    pretend node02 FAKE_NVML_FACTS
+}
+
+links() {
+    pretend node01 FAKE_NVML_FACTS links=12,up=12
+    pretend node02 FAKE_NVML_FACTS links=12,up=11
+    pretend node03 FAKE_NVML_FACTS links=12,up=12
+    check
+    expect_status 1
+    expect_out '^node02: unfit: GPU 1 has 11 NVLinks up, and most of its kind have 12$'
+    pretend node01 FAKE_NVML_FACTS
+    pretend node02 FAKE_NVML_FACTS
+    pretend node03 FAKE_NVML_FACTS
+}
+
+crashes() {
+    pretend node02 FAKE_NVML_CRASH nvmlDeviceGetMigMode
+    check
+    expect_status 2
+    expect_out "^node02: unknown: train-devices could not ask NVIDIA's driver: it was ended by signal 11"
+    pretend node02 FAKE_NVML_CRASH
+}
+
+# A driver that never answers takes nothing along, and is ended. Its limit is the product's own.
+hangs() {
+    pretend node02 FAKE_NVML_HANG nvmlDeviceGetMemoryInfo
+    check
+    expect_said 2 "unknown: train-devices could not ask NVIDIA's driver: it has not ended within 15 s$" "'nvidia-smi' and 'dmesg' there show"
+    expect_equal "programs that are left" "" "$(on node02 'pgrep -x train-devices')"
+    pretend node02 FAKE_NVML_HANG
+}
+
+# A process on node02; `pid` is its number there.
+start_busy() {
+    pid=$(on node02 'exec setsid sleep 987 >/dev/null 2>&1 & echo $!')
+    eventually 5 on node02 "grep -q 987 /proc/$pid/cmdline"
+}
+
+# A process outside of train that root does not see by its files, since it has none open here.
+busy() {
+    start_busy
+    pretend node02 FAKE_NVML_FACTS "processes=1,pid=$pid"
+    check
+    expect_status 0
+    expect_out "^node02: note: 2 of its 2 slots are used by processes outside of train: .*sleep 987"
+    pretend node02 FAKE_NVML_FACTS
+    on node02 "kill $pid"
+}
+
+for_alice() { run_on_head env --chdir=/tmp "$train" launch -H 'alice@node02:2' -n 1 "$@" -- /bin/true; }
+
+# Another user's process: /proc does not let him look into it, so the driver is asked before slots are
+# taken, for as long as the kernel says that somebody computes.
+busy_for_another_user() {
+    on node02 'useradd -M -d /srv/alice -p "*" alice && install -d -o alice -m 700 /srv/alice /srv/alice/.ssh &&
+        install -o alice -m 600 /root/.ssh/authorized_keys /srv/alice/.ssh/'
+    start_busy
+    pretend node02 FAKE_NVML_FACTS "processes=1,pid=$pid"
+    for_alice
+    expect_status 75
+    expect_err "sleep 987"
+    for_alice --allow-busy
+    expect_status 0
+    pretend node02 FAKE_NVML_FACTS
+    on node02 "kill $pid"
+    for_alice
+    expect_status 0
+}
+
+install_library
+test_case "GPUs that are well are described, and nothing is said of them" healthy
+test_case "a GPU that is lost is named with its next step, and can be left out" lost
+test_case "a library that does not match the driver is named" mismatch
+test_case "what the driver wants done is said" wants_a_reset
+test_case "a GPU that is too hot is said" hot
+test_case "a GPU with fewer links than the others is named" links
+test_case "a driver that ends its program takes nothing along" crashes
+test_case "a driver that hangs takes nothing along, and nothing is left of it" hangs
+test_case "what computes on a GPU outside of train is told" busy
+test_case "a GPU that another user's process computes on is not given away" busy_for_another_user
+finish
