@@ -3,6 +3,8 @@
 // launcher needs, so it travels and starts in a fraction of the time.
 #include <malloc.h>
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -11,8 +13,10 @@
 
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
 #include "backends/posix/limits.hpp"
 #include "cli/agent_attach.hpp"
+#include "cli/measure_links.hpp"
 #include "cli/once_per_host.hpp"
 #include "cli/report_writer.hpp"
 
@@ -41,6 +45,13 @@ int once_per_host(const std::vector<std::string>& arguments) {
   return code ? *code : tell_failure(code.error());
 }
 
+// `measure-links`, likewise.
+int measure_links() {
+  const auto line = measure_links_of_task();
+  if (!line) return tell_failure(line.error());
+  return write_whole(STDOUT_FILENO, *line) == 0 ? 0 : exit_code_of(ErrorClass::host).value();
+}
+
 // The launcher says it as its own.
 int refuse(const Error& error) {
   std::fprintf(stderr, "%s\n", in_one_line(error).c_str());
@@ -48,8 +59,8 @@ int refuse(const Error& error) {
 }
 
 // `--version`, by which a host shows that it can run this, `report WORD...`, `once-per-host
-// WORD...`, `agent attach KEY`, `agent reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent
-// get KEY`, `agent look WORD`, `agent wait KEY` or `agent check WORD`.
+// WORD...`, `measure-links`, `agent attach KEY`, `agent reattach KEY`, `agent sweep KEY`, `agent
+// exec KEY`, `agent get KEY`, `agent look WORD`, `agent wait KEY` or `agent check WORD`.
 int run(int argc, char* argv[]) {
   const auto is = [&](int i, std::string_view word) { return i < argc && argv[i] == word; };
   if (argc == 2 && is(1, "--version")) {
@@ -57,6 +68,7 @@ int run(int argc, char* argv[]) {
     return 0;
   }
   if (argc > 1 && is(1, "report")) return report({argv + 2, argv + argc});
+  if (argc == 2 && is(1, "measure-links")) return measure_links();
   if (argc > 1 && is(1, "once-per-host")) return once_per_host({argv + 2, argv + argc});
   if (const auto enough = check_stack_limit(); !enough) return refuse(enough.error());
   if (argc == 4 && is(1, "agent") && is(2, "attach"))

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/host_look.hpp"
+#include "cli/link_check.hpp"
 #include "cli/table.hpp"
 #include "cli/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "launcher/fitness/fitness_json.hpp"
+#include "launcher/fitness/link_verdict.hpp"
 #include "launcher/fitness/verdict.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"
@@ -24,6 +27,7 @@ namespace {
 struct HostCheck {
   std::vector<CheckedHost> hosts;
   std::vector<HostFinding> findings;
+  std::optional<LinkCheck> links = {};
 };
 
 // What is asked of hosts, and of which.
@@ -192,6 +196,52 @@ std::string summary_of(const HostCheck& check) {
   return fmt::format("{}, of {} nobody could tell", text, unknown);
 }
 
+// What was measured, in a line before the findings.
+std::string links_text(const HostCheck& check) {
+  if (!check.links) return {};
+  std::vector<const LinkFacts*> measured;
+  for (const LinkFacts& link : check.links->links)
+    if (link.trouble.empty()) measured.push_back(&link);
+  if (measured.empty()) return {};
+  const auto pair = [&](const LinkFacts& link) {
+    const auto name = [&](int rank) {
+      return check.hosts[check.links->hosts[static_cast<std::size_t>(rank)]].host.name;
+    };
+    return fmt::format("{} - {}", name(link.from), name(link.to));
+  };
+  const auto slowest =
+      *std::min_element(measured.begin(), measured.end(),
+                        [](const auto* a, const auto* b) { return a->pace() < b->pace(); });
+  const auto longest =
+      *std::max_element(measured.begin(), measured.end(),
+                        [](const auto* a, const auto* b) { return a->round_trip < b->round_trip; });
+  const LinkStandard usual = standard_of(check.links->links);
+  return fmt::format("\n{} {}: {} (slowest {}: {}), round trip {} (longest {}: {})\n",
+                     measured.size(), measured.size() == 1 ? "link" : "links",
+                     pace_text(usual.pace), pace_text(slowest->pace()), escaped(pair(*slowest)),
+                     round_trip_text(usual.round_trip), round_trip_text(longest->round_trip),
+                     escaped(pair(*longest)));
+}
+
+// Adds what is found at the links between the hosts that are fit.
+void look_at_links(const CheckFlags& flags, HostCheck& check, std::optional<StopSignals>& signals) {
+  auto links = check_links(flags.request, check.hosts, check.findings, signals);
+  if (!links) {
+    const Diagnostic& why = links.error().diagnostics.front();
+    std::vector<HostFinding> unknown;
+    for (std::size_t i = 0; i < check.hosts.size(); ++i)
+      if (fitness_of(check.findings, i) == Fitness::fit)
+        unknown.push_back(
+            {i, Fitness::unknown, "link", "its links were not measured: " + why.message, why.hint});
+    check.findings.insert(check.findings.end(), unknown.begin(), unknown.end());
+    return;
+  }
+  check.links = std::move(*links);
+  if (!check.links) return;
+  for (HostFinding& finding : judge_links(*check.links, check.hosts))
+    check.findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 Result<bool> leave_fit_hosts(Request& request, const Plan& plan, bool excludes) {
@@ -233,9 +283,13 @@ ExitCode check_command(const CheckFlags& flags) {
   const bool has_experiment = !flags.request.config.empty() || !flags.request.command.empty();
   const auto inquiry = has_experiment ? inquiry_of_experiment(flags) : inquiry_of_hosts(flags);
   if (!inquiry) return report(inquiry.error());
-  const HostCheck check = look_at(*inquiry);
-  const ExitCode answered = answer(flags.json ? fitness_document(check.hosts, check.findings)
-                                              : table_of(check) + findings_text(check));
+  HostCheck check = look_at(*inquiry);
+  std::optional<StopSignals> signals;
+  if (flags.full) look_at_links(flags, check, signals);
+  const ExitCode answered =
+      answer(flags.json ? fitness_document(check.hosts, check.findings,
+                                           check.links ? &*check.links : nullptr)
+                        : table_of(check) + links_text(check) + findings_text(check));
   if (answered.value() != 0) return answered;
   const ExitCode code = code_of(fitness_of(check.findings));
   const std::string summary = summary_of(check);

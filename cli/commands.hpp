@@ -54,6 +54,9 @@ struct OncePerHostFlags {
 /// Runs a command for all ranks of this host, and exits as it does.
 ExitCode once_per_host_command(const OncePerHostFlags& flags);
 
+/// Measures the links between the ranks of the task that this is a rank of.
+ExitCode measure_links_command();
+
 struct TaskExecFlags {
   std::string task;
   std::optional<int> trial;  ///< of a search
@@ -88,6 +91,7 @@ ExitCode task_list_command(const TaskListFlags& flags);
 
 struct CheckFlags {
   RequestFlags request;  ///< without a config: of the hosts alone
+  bool full = false;     ///< the links between them as well
   bool json = false;
 };
 /// Looks whether hosts are fit, for an experiment or as such: 0 when all are, 1 when one is not, 2

@@ -123,6 +123,13 @@ void add_once_per_host(CLI::App& app, Chosen& chosen, OncePerHostFlags& flags) {
   once->callback([&] { chosen = [&] { return once_per_host_command(flags); }; });
 }
 
+// What `check --full` launches, which nobody calls by hand.
+void add_measure_links(CLI::App& app, Chosen& chosen) {
+  CLI::App* measure = app.add_subcommand("measure-links", "Measure the links between the ranks");
+  measure->group("");
+  measure->callback([&] { chosen = [] { return measure_links_command(); }; });
+}
+
 }  // namespace
 
 void add_check_command(CLI::App& app, Chosen& chosen, CheckFlags& flags) {
@@ -140,6 +147,9 @@ void add_check_command(CLI::App& app, Chosen& chosen, CheckFlags& flags) {
       ->type_name("DIR")
       ->check(names("directory"));
   add_overrides(*command, flags.request);
+  command->add_flag(
+      "--full", flags.full,
+      "Measure the links between the hosts that are fit as well, with a rank on each");
   command->add_flag("--json", flags.json, "Print JSON");
   command->callback([&] { chosen = [&] { return check_command(flags); }; });
 }
@@ -148,6 +158,7 @@ void add_run_commands(CLI::App& app, Chosen& chosen, RunFlags& flags) {
   add_launch(app, chosen, flags.launch, flags.tee, flags.wait);
   add_plan(app, chosen, flags.plan);
   add_report(app, chosen, flags.report);
+  add_measure_links(app, chosen);
   add_once_per_host(app, chosen, flags.once);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/code_note.hpp"
 #include "cli/commands.hpp"
 #include "cli/detachment.hpp"
+#include "cli/launch.hpp"
 #include "cli/moment.hpp"
 #include "cli/placed_launch.hpp"
 #include "cli/search_of_task.hpp"
@@ -133,6 +134,63 @@ ExitCode tell_started(const std::string& task_id) {
 
 }  // namespace
 
+Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
+                                         const LaunchFlags& flags, const LaunchWay& how,
+                                         std::optional<StopSignals>& signals) {
+  talk_warnings(plan.warnings);
+  if (auto faults = oversized_variables(plan); !faults.empty())
+    return tl::make_unexpected(Error{ErrorClass::config, std::move(faults)});
+  if (plan.experiment.entrypoint.empty())
+    return fail(ErrorClass::config, "there is nothing to run: no entrypoint",
+                "write 'entrypoint:' in the experiment, or a command after --");
+
+  if (std::error_code gone; std::filesystem::current_path(gone).empty())
+    return fail(
+        ErrorClass::missing,
+        fmt::format("the current directory cannot be used: {}", system_reason(gone.value())),
+        "ranks run where train is started: cd to a directory that exists on every host");
+
+  auto opened = open_task_store();
+  if (!opened) return tl::make_unexpected(opened.error());
+  const std::shared_ptr<SqliteTaskStore> store = std::move(*opened);
+  TaskRecord task = new_task(request, plan, *store, make_task_id(random_bits()));
+  ignore_signals();
+  // From here on an end is recorded: no signal may come between.
+  signals.emplace();
+  if (const auto created = store->create(task); !created)
+    return tl::make_unexpected(created.error());
+  std::string().swap(task.plan_json);  // recorded, and with the environments of all ranks long
+
+  talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
+                     what_is_launched(task, plan), task.name, summarized_names(task.hosts),
+                     task.log_directory));
+  if (!plan.trials) tell_drawn(task.id, plan);
+  CodeNote code_note(store, task);
+  if (const auto noted =
+          store->keep_launch(task.id, encode_rerun(rerun_request_of(request, flags.request)));
+      !noted)
+    talk(terminal_text("warning: 'train task rerun' cannot launch this task again: {}",
+                       terminal_text(noted.error())));
+  TaskRequest kept = task_request_of(request, flags.request, flags.detach);
+  kept.is_strict = flags.strict;
+  const auto record_of = [&](const Plan& other) {
+    TaskRecord record = new_task(request, other, *store, task.id);
+    record.created = task.created;
+    return record;
+  };
+  PlacedLaunch placed{kept,      request.experiment,         plan,     task, store,
+                      flags.tee, [](const TerminalText&) {}, record_of};
+  if (how.detachment != nullptr)
+    placed.on_steady = [&](const TerminalText& words) {
+      if (!words.empty()) talk(words);
+      how.detachment->leave_terminal(task.id, store->launcher_log(task.id), *signals);
+    };
+  placed.wait = how.wait;
+  Ended ended = launch_where_free(std::move(placed), *signals);
+  code_note.finish();
+  return FinishedLaunch{std::move(task), store, std::move(ended)};
+}
+
 ExitCode launch_command(const LaunchFlags& flags) {
   const auto wait = wait_of(flags);
   if (!wait) return report(wait.error());
@@ -156,56 +214,11 @@ ExitCode launch_command(const LaunchFlags& flags) {
       plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
     if (!plan) return report(to_error(plan.error()));
   }
-  talk_warnings(plan->warnings);
-  if (auto faults = oversized_variables(*plan); !faults.empty())
-    return report(Error{ErrorClass::config, std::move(faults)});
-  if (plan->experiment.entrypoint.empty())
-    return report(make_error(ErrorClass::config, "there is nothing to run: no entrypoint",
-                             "write 'entrypoint:' in the experiment, or a command after --"));
-
-  if (std::error_code gone; std::filesystem::current_path(gone).empty())
-    return report(make_error(
-        ErrorClass::missing,
-        fmt::format("the current directory cannot be used: {}", system_reason(gone.value())),
-        "ranks run where train is started: cd to a directory that exists on every host"));
-
-  auto opened = open_task_store();
-  if (!opened) return report(opened.error());
-  const std::shared_ptr<SqliteTaskStore> store = std::move(*opened);
-  TaskRecord task = new_task(*request, *plan, *store, make_task_id(random_bits()));
-  ignore_signals();
-  // From here on an end is recorded: no signal may come between.
-  StopSignals signals;
-  if (const auto created = store->create(task); !created) return report(created.error());
-  std::string().swap(task.plan_json);  // recorded, and with the environments of all ranks long
-
-  talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
-                     what_is_launched(task, *plan), task.name, summarized_names(task.hosts),
-                     task.log_directory));
-  if (!plan->trials) tell_drawn(task.id, *plan);
-  CodeNote code_note(store, task);
-  if (const auto noted =
-          store->keep_launch(task.id, encode_rerun(rerun_request_of(*request, flags.request)));
-      !noted)
-    talk(terminal_text("warning: 'train task rerun' cannot launch this task again: {}",
-                       terminal_text(noted.error())));
-  TaskRequest kept = task_request_of(*request, flags.request, flags.detach);
-  kept.is_strict = flags.strict;
-  const auto record_of = [&](const Plan& other) {
-    TaskRecord record = new_task(*request, other, *store, task.id);
-    record.created = task.created;
-    return record;
-  };
-  PlacedLaunch placed{kept,      request->experiment,        *plan,    task, store,
-                      flags.tee, [](const TerminalText&) {}, record_of};
-  if (flags.detach)
-    placed.on_steady = [&](const TerminalText& words) {
-      if (!words.empty()) talk(words);
-      detachment.leave_terminal(task.id, store->launcher_log(task.id), signals);
-    };
-  placed.wait = *wait;
-  const Ended ended = launch_where_free(std::move(placed), signals);
-  code_note.finish();
+  std::optional<StopSignals> signals;
+  auto launched = launch_to_the_end(*request, *plan, flags,
+                                    {flags.detach ? &detachment : nullptr, *wait}, signals);
+  if (!launched) return report(launched.error());
+  auto& [task, store, ended] = *launched;
   const ExitCode answered = flags.json ? answer(whole_record(task, *store, ended)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code.value() != 0 ? ended.code : answered;

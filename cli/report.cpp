@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
+#include "cli/measure_links.hpp"
 #include "cli/once_per_host.hpp"
 #include "cli/report_writer.hpp"
 #include "cli/talk.hpp"
@@ -16,6 +17,11 @@ ExitCode report_command(const ReportFlags& flags) {
 ExitCode once_per_host_command(const OncePerHostFlags& flags) {
   const auto code = run_once_per_host({flags.command, flags.name});
   return code ? ExitCode(*code) : report(code.error());
+}
+
+ExitCode measure_links_command() {
+  const auto line = measure_links_of_task();
+  return line ? answer(*line) : report(line.error());
 }
 
 }  // namespace train

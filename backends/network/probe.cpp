@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/network/probe.hpp"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -17,6 +16,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/network/probe_protocol.hpp"
+#include "backends/network/timed_socket.hpp"
 #include "backends/posix/descriptor.hpp"
 
 namespace train {
@@ -24,31 +24,6 @@ namespace train {
 namespace {
 
 constexpr std::size_t most_sockets = 64;
-
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-};
-
-std::optional<SocketAddress> socket_address(const std::string& text, int port) {
-  if (port <= 0 || port > UINT16_MAX) return std::nullopt;
-  SocketAddress address;
-  auto* const v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
-  auto* const v6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
-  if (::inet_pton(AF_INET, text.c_str(), &v4->sin_addr) == 1) {
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(static_cast<std::uint16_t>(port));
-    address.size = sizeof *v4;
-    return address;
-  }
-  if (::inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr) == 1) {
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(static_cast<std::uint16_t>(port));
-    address.size = sizeof *v6;
-    return address;
-  }
-  return std::nullopt;
-}
 
 // Of an attempt to connect that has failed. A firewall on this side says EPERM or EACCES, one
 // elsewhere answers like a host on which nobody listens.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/network/probe_responder.hpp"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "backends/network/timed_socket.hpp"
 #include "backends/posix/random.hpp"
 
 namespace train {
@@ -22,36 +22,6 @@ constexpr std::chrono::seconds connection_limit{10};
 // Whoever looks for this host sends the token with his first packet.
 constexpr std::chrono::seconds token_patience{1};
 
-// A socket that listens on all addresses of the family, IPv6 for both; none, and errno, on error.
-Descriptor listen_on_any(int family) {
-  Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return socket;
-  constexpr int off = 0;
-  sockaddr_storage address{};  // all addresses, any port: zeros
-  address.ss_family = static_cast<sa_family_t>(family);
-  const socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  const bool listens =
-      (family != AF_INET6 ||
-       ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0) &&
-      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-      ::listen(socket.get(), SOMAXCONN) == 0;
-  if (listens) return socket;
-  const int error = errno;
-  socket.reset();
-  errno = error;
-  return socket;
-}
-
-// 0: the kernel does not say.
-int port_of(const Descriptor& socket) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
-                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
-}
-
 }  // namespace
 
 struct ProbeResponder::Connection {
@@ -64,8 +34,7 @@ struct ProbeResponder::Connection {
 };
 
 Result<std::unique_ptr<ProbeResponder>> ProbeResponder::open(Loop& loop) {
-  Descriptor socket = listen_on_any(AF_INET6);
-  if (!socket) socket = listen_on_any(AF_INET);  // where there is no IPv6
+  Descriptor socket = listen_on_all(0);
   const int error = errno;
   const int port = socket ? port_of(socket) : 0;
   if (port == 0)

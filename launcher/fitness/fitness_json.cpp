@@ -111,10 +111,28 @@ Json facts_of(const CheckedHost& host, const LiveHost& live) {
           {"python", fitness.python ? shown(*fitness.python) : Json(nullptr)}};
 }
 
+Json shown(const LinkCheck& check, const std::vector<CheckedHost>& hosts) {
+  const auto name = [&](int rank) {
+    return hosts[check.hosts[static_cast<std::size_t>(rank)]].host.name;
+  };
+  Json links = Json::array();
+  for (const LinkFacts& link : check.links) {
+    const bool is_measured = link.trouble.empty();
+    const auto figure = [&](auto value) { return is_measured ? Json(value) : Json(nullptr); };
+    links.push_back({{"from", name(link.from)},
+                     {"to", name(link.to)},
+                     {"round_trip_ns", figure(link.round_trip.count())},
+                     {"bytes_per_second_there", figure(link.there)},
+                     {"bytes_per_second_back", figure(link.back)},
+                     {"error", text_or_null(link.trouble)}});
+  }
+  return links;
+}
+
 }  // namespace
 
 std::string fitness_document(const std::vector<CheckedHost>& hosts,
-                             const std::vector<HostFinding>& findings) {
+                             const std::vector<HostFinding>& findings, const LinkCheck* links) {
   const std::vector<LiveHost> live = live_hosts_of(hosts);
   Json all = Json::array();
   for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -126,7 +144,9 @@ std::string fitness_document(const std::vector<CheckedHost>& hosts,
                    {"findings", std::move(found)},
                    {"facts", facts_of(hosts[i], live[i])}});
   }
-  const Json document = {{"fitness", to_string(fitness_of(findings))}, {"hosts", std::move(all)}};
+  const Json document = {{"fitness", to_string(fitness_of(findings))},
+                         {"hosts", std::move(all)},
+                         {"links", links != nullptr ? shown(*links, hosts) : Json(nullptr)}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "launcher/fitness/link_verdict.hpp"
 #include "launcher/fitness/verdict.hpp"
 
 namespace train {
 
-/// `train check --json`: one document, as config_schema/fields/check.schema.json describes it.
+/// `train check --json`: one document, as config_schema/fields/check.schema.json describes it. The
+/// links where they were measured.
 std::string fitness_document(const std::vector<CheckedHost>& hosts,
-                             const std::vector<HostFinding>& findings);
+                             const std::vector<HostFinding>& findings,
+                             const LinkCheck* links = nullptr);
 
 }  // namespace train

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/network/link_measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "backends/network/timed_socket.hpp"
+#include "backends/posix/random.hpp"
+#include "config_schema/text/text.hpp"
+
+// All ranks meet at rank 0, and stay connected to it, who says what comes next. Lines, of words:
+//   RANK -> 0  hello TASK RANK PORT TOKEN   where others find it
+//   0 -> RANK  peer RANK ADDRESS PORT TOKEN of each, in order
+//   0 -> RANK  go NUMBER RANK               measure with this one
+//   RANK -> 0  link ROUND_TRIP_NS THERE BACK, or trouble WORDS   of the lower of both
+//   RANK -> 0  done                         of the higher
+//   0 -> RANK  end
+// Of two the lower connects to the higher three times, with "TOKEN NUMBER USE" first: USE is
+// `trips`, over which lines go there and back, then `there`, where it sends, and `back`. Where it
+// cannot, rank 0 connects to the higher with `off`.
+namespace train {
+
+namespace {
+
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr milliseconds flood_length = 150ms;
+constexpr int trips = 32;
+constexpr int warm_up_trips = 2;
+constexpr auto connect_pause = 50ms;
+// What is slow is measured again by itself, some times: so many pairs, for so long, at most.
+constexpr int looks_at_one = 3;
+constexpr int most_second_looks = 64;
+constexpr auto second_looks_limit = 60s;
+// A rank that has reached nobody so often is left alone.
+constexpr int most_troubles = 3;
+// All of it. Whose leader has gone knows it at once; this is for one that hangs.
+constexpr auto longest_measuring = 1h;
+
+struct Peer {
+  std::string address;
+  int port = 0;
+  std::string token;
+};
+
+std::optional<std::uint64_t> number_in(std::string_view word) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<int> small_number_in(std::string_view word, int most) {
+  const auto number = number_in(word);
+  if (!number || *number > static_cast<std::uint64_t>(most)) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+std::string words_of(const Error& error) { return error.diagnostics.front().message; }
+
+tl::unexpected<Error> of_rank(int rank, const Error& error) {
+  return fail(ErrorClass::host, fmt::format("rank {}: {}", rank, words_of(error)));
+}
+tl::unexpected<Error> misunderstood(int rank) {
+  return fail(ErrorClass::host, fmt::format("rank {} says what is not understood", rank));
+}
+
+std::string greeting_of(const Peer& higher, int number, std::string_view use) {
+  return fmt::format("{} {} {}", higher.token, number, use);
+}
+
+/// What one rank does with another.
+class Pair {
+ public:
+  Pair(const Peer& higher, int number, Deadline deadline)
+      : higher_(higher), number_(number), deadline_(deadline) {}
+
+  // Of the lower one.
+  Result<LinkFacts> lead() {
+    LinkFacts facts;
+    auto talk = connect("trips");
+    if (!talk) return tl::make_unexpected(talk.error());
+    std::vector<nanoseconds> took;
+    for (int i = 0; i < trips; ++i) {
+      const auto began = SteadyClock::now();
+      if (auto sent = talk->send("trip\n", deadline_); !sent)
+        return tl::make_unexpected(sent.error());
+      if (auto back = talk->line(deadline_); !back) return tl::make_unexpected(back.error());
+      if (i >= warm_up_trips) took.push_back(SteadyClock::now() - began);
+    }
+    std::sort(took.begin(), took.end());
+    facts.round_trip = took[took.size() / 2];
+    auto there = connect("there");
+    if (!there) return tl::make_unexpected(there.error());
+    there->flood(deadline_);
+    const auto told = talk->line(deadline_);
+    if (!told) return tl::make_unexpected(told.error());
+    const auto pace = number_in(*told);
+    if (!pace) return fail(ErrorClass::host, *told);
+    facts.there = *pace;
+    auto back = connect("back");
+    if (!back) return tl::make_unexpected(back.error());
+    const auto arrived = back->pace(flood_length, deadline_);
+    if (!arrived) return tl::make_unexpected(arrived.error());
+    facts.back = *arrived;
+    return facts;
+  }
+
+  // Of the higher one, which tells nobody of troubles: the lower has them as well.
+  Result<void> follow(const Descriptor& listening) {
+    auto talk = accept(listening, "trips");
+    if (!talk) return tl::make_unexpected(talk.error());
+    for (int i = 0; i < trips; ++i) {
+      if (auto trip = talk->line(deadline_); !trip) return tl::make_unexpected(trip.error());
+      if (auto sent = talk->send("trip\n", deadline_); !sent) return sent;
+    }
+    Result<std::uint64_t> pace = 0;
+    {
+      auto there = accept(listening, "there");
+      if (!there) return tl::make_unexpected(there.error());
+      pace = there->pace(flood_length, deadline_);
+    }  // the end of the connection ends the flood
+    const std::string said = pace ? std::to_string(*pace) : words_of(pace.error());
+    if (auto sent = talk->send(said + "\n", deadline_); !sent) return sent;
+    auto back = accept(listening, "back");
+    if (!back) return tl::make_unexpected(back.error());
+    back->flood(deadline_);
+    return {};
+  }
+
+ private:
+  std::string greeting(std::string_view use) const { return greeting_of(higher_, number_, use); }
+  Result<TimedSocket> connect(std::string_view use) {
+    auto socket = TimedSocket::connect(higher_.address, higher_.port, deadline_);
+    if (!socket) return socket;
+    if (auto sent = socket->send(greeting(use) + "\n", deadline_); !sent)
+      return tl::make_unexpected(sent.error());
+    return socket;
+  }
+  Result<TimedSocket> accept(const Descriptor& listening, std::string_view use) {
+    return accept_from(listening, greeting(use), greeting("off"), deadline_);
+  }
+
+  const Peer& higher_;
+  const int number_;
+  const Deadline deadline_;
+};
+
+/// A rank that listens for others.
+class Measuring {
+ public:
+  Measuring(const LinkRank& own, const LinkPatience& patience) : own_(own), patience_(patience) {}
+
+  Result<std::vector<LinkFacts>> run() {
+    if (own_.world < 2) return std::vector<LinkFacts>();
+    peers_.resize(static_cast<std::size_t>(own_.world));
+    listening_ = listen_on_all(0);
+    peer(own_.rank).port = listening_ ? port_of(listening_) : 0;
+    if (peer(own_.rank).port == 0)
+      return fail(ErrorClass::host, "cannot listen for other ranks: " + system_reason(errno));
+    peer(own_.rank).token = new_nonce();
+    meeting_end_ = SteadyClock::now() + patience_.meeting;
+    return own_.rank == 0 ? lead() : follow();
+  }
+
+ private:
+  Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  Deadline pair_end() const { return SteadyClock::now() + patience_.pair; }
+  // The other of two has its own whole time, and may have begun later.
+  Deadline answer_end() const { return SteadyClock::now() + 3 * patience_.pair; }
+
+  // --- Rank 0 ---
+
+  Result<std::vector<LinkFacts>> lead() {
+    if (auto met = meet(); !met) return tl::make_unexpected(met.error());
+    std::vector<LinkFacts> links;
+    for (int round = 0; round < link_rounds(own_.world); ++round) {
+      auto found = measure(link_round(round, own_.world));
+      if (!found) return found;
+      for (LinkFacts& link : *found) links.push_back(std::move(link));
+    }
+    if (auto looked = look_again(links); !looked) return tl::make_unexpected(looked.error());
+    for (auto& [rank, socket] : ranks_) (void)socket.send("end\n", pair_end());
+    return links;
+  }
+
+  Result<void> meet() {
+    const Descriptor door = listen_on_all(own_.port);
+    if (!door)
+      return fail(ErrorClass::host, fmt::format("cannot listen for other ranks on port {}: {}",
+                                                own_.port, system_reason(errno)));
+    peer(0).address = own_.address;
+    while (static_cast<int>(ranks_.size()) + 1 < own_.world) {
+      auto socket = accept_from(door, meeting_end_);
+      if (!socket) return not_all_have_come();
+      const auto hello = socket->line(std::min(meeting_end_, SteadyClock::now() + 1s));
+      if (hello) welcome(std::move(*socket), *hello);
+    }
+    for (int rank = 0; rank < own_.world; ++rank) {
+      const std::string line = fmt::format("peer {} {} {} {}\n", rank, peer(rank).address,
+                                           peer(rank).port, peer(rank).token);
+      for (auto& [to, socket] : ranks_)
+        if (auto sent = socket.send(line, meeting_end_); !sent) return of_rank(to, sent.error());
+    }
+    return {};
+  }
+
+  // Strangers are sent away.
+  void welcome(TimedSocket socket, const std::string& hello) {
+    const std::vector<std::string_view> words = split(hello, ' ');
+    if (words.size() != 5 || words[0] != "hello" || words[1] != own_.task) return;
+    const auto rank = small_number_in(words[2], own_.world - 1);
+    const auto port = small_number_in(words[3], UINT16_MAX);
+    if (!rank || *rank == 0 || !port || ranks_.contains(*rank)) return;
+    peer(*rank) = {socket.peer(), *port, std::string(words[4])};
+    ranks_.emplace(*rank, std::move(socket));
+  }
+
+  tl::unexpected<Error> not_all_have_come() const {
+    for (int rank = 1; rank < own_.world; ++rank)
+      if (!ranks_.contains(rank))
+        return fail(ErrorClass::host, fmt::format("rank {} has not come in time", rank));
+    return fail(ErrorClass::host, "ranks have not come in time");
+  }
+
+  // All at the same time.
+  Result<std::vector<LinkFacts>> measure(std::vector<std::pair<int, int>> pairs) {
+    ++number_;
+    std::erase_if(pairs, [&](const auto& pair) {
+      return troubles_[pair.first] >= most_troubles || troubles_[pair.second] >= most_troubles;
+    });
+    std::optional<int> own_partner;
+    for (const auto& [lower, higher] : pairs) {
+      if (lower == 0) own_partner = higher;
+      for (const auto& [rank, other] : {std::pair(lower, higher), std::pair(higher, lower)}) {
+        if (rank == 0) continue;
+        const std::string line = fmt::format("go {} {}\n", number_, other);
+        if (auto sent = ranks_.at(rank).send(line, pair_end()); !sent)
+          return of_rank(rank, sent.error());
+      }
+    }
+    std::vector<LinkFacts> found;
+    if (own_partner) {
+      found.push_back(lead_pair(number_, *own_partner));
+      call_off_where_in_vain(found.back());
+    }
+    for (const auto& [lower, higher] : pairs) {
+      for (const int rank : {lower, higher}) {
+        if (rank == 0) continue;
+        const auto answer = ranks_.at(rank).line(answer_end());
+        if (!answer) return of_rank(rank, answer.error());
+        if (rank == higher) continue;
+        auto facts = facts_in(*answer);
+        if (!facts) return misunderstood(rank);
+        facts->from = lower;
+        facts->to = higher;
+        call_off_where_in_vain(*facts);
+        found.push_back(std::move(*facts));
+      }
+    }
+    for (const LinkFacts& link : found)
+      for (const int rank : {link.from, link.to})
+        troubles_[rank] = link.trouble.empty() ? never_left : troubles_[rank] + 1;
+    return found;
+  }
+
+  // The higher waits for the lower; if this does not reach it either, for all its time.
+  void call_off_where_in_vain(const LinkFacts& facts) {
+    if (facts.trouble.empty()) return;
+    const Peer& higher = peer(facts.to);
+    auto socket = TimedSocket::connect(higher.address, higher.port, pair_end());
+    if (socket) (void)socket->send(greeting_of(higher, number_, "off") + "\n", pair_end());
+  }
+
+  static std::optional<LinkFacts> facts_in(const std::string& answer) {
+    LinkFacts facts;
+    constexpr std::string_view trouble = "trouble ";
+    if (answer.starts_with(trouble)) {
+      facts.trouble = answer.substr(trouble.size());
+      return facts;
+    }
+    const std::vector<std::string_view> words = split(answer, ' ');
+    if (words.size() != 4 || words[0] != "link") return std::nullopt;
+    const auto round_trip = number_in(words[1]);
+    const auto there = number_in(words[2]);
+    const auto back = number_in(words[3]);
+    if (!round_trip || !there || !back) return std::nullopt;
+    facts.round_trip = nanoseconds(static_cast<std::int64_t>(*round_trip));
+    facts.there = *there;
+    facts.back = *back;
+    return facts;
+  }
+
+  // Others may have been in the way, of the network or of a core: the best of some looks counts.
+  Result<void> look_again(std::vector<LinkFacts>& links) {
+    const LinkStandard standard = standard_of(links);
+    const Deadline end = SteadyClock::now() + second_looks_limit;
+    int looked_at = 0;
+    for (LinkFacts& link : links) {
+      if (!is_slow(link, standard)) continue;
+      if (++looked_at > most_second_looks) break;
+      for (int i = 0; i < looks_at_one && is_slow(link, standard); ++i) {
+        if (SteadyClock::now() > end) return {};
+        auto found = measure({{link.from, link.to}});
+        if (!found) return tl::make_unexpected(found.error());
+        if (!found->empty()) take_better(link, found->front());
+      }
+    }
+    return {};
+  }
+
+  static void take_better(LinkFacts& link, const LinkFacts& again) {
+    if (!again.trouble.empty()) return;
+    if (!link.trouble.empty()) {
+      link = again;
+      return;
+    }
+    link.there = std::max(link.there, again.there);
+    link.back = std::max(link.back, again.back);
+    link.round_trip = std::min(link.round_trip, again.round_trip);
+  }
+
+  // --- The others ---
+
+  Result<std::vector<LinkFacts>> follow() {
+    auto met = join();
+    if (!met) return tl::make_unexpected(met.error());
+    TimedSocket& leader = *met;
+    while (true) {
+      const auto line = leader.line(SteadyClock::now() + longest_measuring);
+      if (!line) return of_rank(0, line.error());
+      if (*line == "end") return std::vector<LinkFacts>();
+      const std::vector<std::string_view> words = split(*line, ' ');
+      if (words.size() != 3 || words[0] != "go") return misunderstood(0);
+      const auto number = small_number_in(words[1], INT32_MAX);
+      const auto other = small_number_in(words[2], own_.world - 1);
+      if (!number || !other || *other == own_.rank) return misunderstood(0);
+      if (auto sent = leader.send(answer(*number, *other), pair_end()); !sent)
+        return of_rank(0, sent.error());
+    }
+  }
+
+  // What is said to rank 0 of a pair.
+  std::string answer(int number, int other) {
+    if (other < own_.rank) {
+      (void)Pair(peer(own_.rank), number, SteadyClock::now() + 2 * patience_.pair)
+          .follow(listening_);
+      return "done\n";
+    }
+    const LinkFacts facts = lead_pair(number, other);
+    if (!facts.trouble.empty()) return "trouble " + facts.trouble + "\n";
+    return fmt::format("link {} {} {}\n", facts.round_trip.count(), facts.there, facts.back);
+  }
+
+  LinkFacts lead_pair(int number, int higher) {
+    const auto found = Pair(peer(higher), number, pair_end()).lead();
+    LinkFacts facts = found.value_or(LinkFacts());
+    if (!found) facts.trouble = words_of(found.error());
+    facts.from = own_.rank;
+    facts.to = higher;
+    return facts;
+  }
+
+  // Rank 0 may come later.
+  Result<TimedSocket> join() {
+    while (true) {
+      auto leader = TimedSocket::connect(own_.address, own_.port, meeting_end_);
+      if (!leader) {
+        if (SteadyClock::now() + connect_pause >= meeting_end_) return of_rank(0, leader.error());
+        std::this_thread::sleep_for(connect_pause);
+        continue;
+      }
+      const std::string hello = fmt::format("hello {} {} {} {}\n", own_.task, own_.rank,
+                                            peer(own_.rank).port, peer(own_.rank).token);
+      if (auto sent = leader->send(hello, meeting_end_); !sent) return of_rank(0, sent.error());
+      for (int rank = 0; rank < own_.world; ++rank) {
+        const auto line = leader->line(meeting_end_);
+        if (!line) return of_rank(0, line.error());
+        const std::vector<std::string_view> words = split(*line, ' ');
+        const auto port = words.size() == 5 ? small_number_in(words[3], UINT16_MAX) : std::nullopt;
+        if (!port || words[0] != "peer" || words[1] != std::to_string(rank))
+          return misunderstood(0);
+        if (rank != own_.rank) peer(rank) = {std::string(words[2]), *port, std::string(words[4])};
+      }
+      return std::move(*leader);
+    }
+  }
+
+  const LinkRank& own_;
+  const LinkPatience& patience_;
+  std::vector<Peer> peers_;
+  Descriptor listening_;
+  Deadline meeting_end_;
+  std::map<int, TimedSocket> ranks_;  ///< of rank 0
+  /// Of each rank how often it was not reached, while nobody has reached it.
+  std::map<int, int> troubles_;
+  static constexpr int never_left = std::numeric_limits<int>::min() / 2;
+  int number_ = 0;  ///< of the measurement
+};
+
+}  // namespace
+
+Result<std::vector<LinkFacts>> measure_links(const LinkRank& own, const LinkPatience& patience) {
+  return Measuring(own, patience).run();
+}
+
+}  // namespace train
