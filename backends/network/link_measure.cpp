@@ -322,11 +322,12 @@ class Measuring {
     if (!again.trouble.empty()) return;
     if (!link.trouble.empty()) {
       link = again;
-      return;
+    } else {
+      link.there = std::max(link.there, again.there);
+      link.back = std::max(link.back, again.back);
+      link.round_trip = std::min(link.round_trip, again.round_trip);
     }
-    link.there = std::max(link.there, again.there);
-    link.back = std::max(link.back, again.back);
-    link.round_trip = std::min(link.round_trip, again.round_trip);
+    link.is_alone = true;
   }
 
   // --- The others ---

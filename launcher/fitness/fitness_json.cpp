@@ -124,6 +124,7 @@ Json shown(const LinkCheck& check, const std::vector<CheckedHost>& hosts) {
                      {"round_trip_ns", figure(link.round_trip.count())},
                      {"bytes_per_second_there", figure(link.there)},
                      {"bytes_per_second_back", figure(link.back)},
+                     {"alone", link.is_alone},
                      {"error", text_or_null(link.trouble)}});
   }
   return links;

@@ -2,6 +2,8 @@
 #include "launcher/fitness/link_report.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "launcher/wire/json_fields.hpp"
@@ -20,11 +22,11 @@ constexpr std::size_t longest_link_trouble = 200;
 // Of an even number that is greater by one where the ranks are odd: who meets the last one rests.
 int even(int world) { return world + world % 2; }
 
-template <class Value>
-Value median(std::vector<Value> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+template <class Value, class Before>
+Value nth(std::vector<Value> values, std::size_t n, Before before) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(n);
+  std::nth_element(values.begin(), at, values.end(), before);
+  return *at;
 }
 
 std::vector<LinkFacts> links_of(const json& value, int world) {
@@ -39,6 +41,7 @@ std::vector<LinkFacts> links_of(const json& value, int world) {
     link.round_trip = nanoseconds(number_field(each, "round_trip_ns"));
     link.there = static_cast<std::uint64_t>(number_field(each, "there"));
     link.back = static_cast<std::uint64_t>(number_field(each, "back"));
+    link.is_alone = bool_field(each, "alone");
     links.push_back(std::move(link));
   }
   return links;
@@ -61,29 +64,29 @@ std::vector<std::pair<int, int>> link_round(int round, int world) {
 }
 
 LinkStandard standard_of(const std::vector<LinkFacts>& links) {
-  struct Best {
-    std::uint64_t pace = 0;
-    nanoseconds round_trip = nanoseconds::max();
+  struct OfRank {
+    std::vector<std::uint64_t> paces;
+    std::vector<nanoseconds> round_trips;
   };
-  std::vector<Best> best;
+  std::map<int, OfRank> ranks;
   for (const LinkFacts& link : links) {
-    if (!link.trouble.empty()) continue;
-    best.resize(std::max(best.size(), static_cast<std::size_t>(link.to) + 1));
+    if (!link.trouble.empty() || link.is_alone) continue;
     for (const int rank : {link.from, link.to}) {
-      Best& of = best[static_cast<std::size_t>(rank)];
-      of.pace = std::max(of.pace, link.pace());
-      of.round_trip = std::min(of.round_trip, link.round_trip);
+      ranks[rank].paces.push_back(link.pace());
+      ranks[rank].round_trips.push_back(link.round_trip);
     }
   }
-  std::erase_if(best, [](const Best& each) { return each.pace == 0; });
-  if (best.empty()) return {};
+  if (ranks.empty()) return {};
   std::vector<std::uint64_t> paces;
-  std::vector<nanoseconds> trips;
-  for (const Best& each : best) {
-    paces.push_back(each.pace);
-    trips.push_back(each.round_trip);
+  std::vector<nanoseconds> round_trips;
+  for (auto& [rank, of] : ranks) {
+    const std::size_t quarter = (of.paces.size() - 1) / 4;
+    paces.push_back(nth(std::move(of.paces), quarter, std::greater<>()));
+    round_trips.push_back(nth(std::move(of.round_trips), quarter, std::less<>()));
   }
-  return {median(std::move(paces)), median(std::move(trips))};
+  const std::size_t half = paces.size() / 2;
+  return {nth(std::move(paces), half, std::less<>()),
+          nth(std::move(round_trips), half, std::less<>())};
 }
 
 bool carries_little(const LinkFacts& link, const LinkStandard& standard) {
@@ -104,6 +107,7 @@ std::string encode_link_report(const std::vector<LinkFacts>& links) {
                     {"round_trip_ns", link.round_trip.count()},
                     {"there", link.there},
                     {"back", link.back},
+                    {"alone", link.is_alone},
                     {"trouble", from_bytes(cut_to_json(link.trouble, longest_link_trouble))}});
   return json{{"links", std::move(list)}}.dump() + "\n";
 }

@@ -20,6 +20,8 @@ struct LinkFacts {
   std::uint64_t there = 0;    ///< bytes per second, from the lower to the higher
   std::uint64_t back = 0;
   std::string trouble = {};  ///< why nothing was measured; empty: it was
+  /// It was slow beside others, and these figures are from when nobody else measured.
+  bool is_alone = false;
 
   /// The slower of both directions.
   std::uint64_t pace() const { return there < back ? there : back; }
@@ -35,9 +37,10 @@ int link_rounds(int world);
 /// (the circle method of tournaments).
 std::vector<std::pair<int, int>> link_round(int round, int world);
 
-/// What links are held against: the median, over the ranks, of the best that each has with anybody.
-/// So a rank that is slow with all others does not move it, nor do racks between which links are
-/// slower.
+/// What links are held against: the median, over the ranks, of what the better quarter of each
+/// one's links has at least. So a rank that is slow with all others does not move it, nor do racks
+/// between which links are slower. What was measured alone does not count: where hosts share a
+/// core, or racks a link, it is faster by far.
 struct LinkStandard {
   std::uint64_t pace = 0;  ///< bytes per second
   nanoseconds round_trip{0};

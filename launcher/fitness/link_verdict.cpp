@@ -31,21 +31,23 @@ class LinkJudge {
 
   std::vector<HostFinding> judge() {
     if (check_.hosts.size() < 2) return {};
-    std::vector<const LinkFacts*> others;
+    std::vector<const LinkFacts*> others;  // slow by themselves
+    std::vector<const LinkFacts*> beside;  // slow while others measured, and not looked at again
     for (const LinkFacts& link : check_.links) {
       if (!link.trouble.empty()) {
         if (!is_blamed(link.from) && !is_blamed(link.to)) not_reached(link);
       } else if (check_.hosts.size() > 2 && is_slow(link, standard_) && !is_blamed(link.from) &&
                  !is_blamed(link.to)) {
-        others.push_back(&link);
+        (link.is_alone ? others : beside).push_back(&link);
       }
     }
     for (const auto& [rank, of] : ranks_)
       if (is_blamed(rank)) blame(rank, of);
     if (others.size() > check_.hosts.size())
-      note_structure(others);
+      beside.insert(beside.end(), others.begin(), others.end());
     else
       for (const LinkFacts* link : others) slow(*link);
+    if (!beside.empty()) note_structure(beside);
     std::stable_sort(found_.begin(), found_.end(),
                      [](const HostFinding& a, const HostFinding& b) { return a.host < b.host; });
     return std::move(found_);
@@ -59,9 +61,13 @@ class LinkJudge {
     std::vector<const LinkFacts*> worst;
   };
 
+  static bool is_mostly_slow(const OfRank& of) { return of.slow >= 2 && 3 * of.slow >= 2 * of.all; }
+  // Where most hosts were to blame it is none of them.
   bool is_blamed(int rank) const {
-    const OfRank& of = ranks_.at(rank);
-    return check_.hosts.size() > 2 && of.slow >= 2 && 3 * of.slow >= 2 * of.all;
+    if (check_.hosts.size() < 3 || !is_mostly_slow(ranks_.at(rank))) return false;
+    const auto slow = std::count_if(ranks_.begin(), ranks_.end(),
+                                    [](const auto& each) { return is_mostly_slow(each.second); });
+    return 2 * static_cast<std::size_t>(slow) <= check_.hosts.size();
   }
   std::size_t host_of(int rank) const { return check_.hosts[static_cast<std::size_t>(rank)]; }
   const std::string& name_of(int rank) const { return hosts_[host_of(rank)].host.name; }

@@ -19,9 +19,10 @@ struct LinkCheck {
 /// right. Findings are by host.
 ///
 /// A host of whose links two thirds are slow, two at least, is named once, and its links are not.
-/// Of other slow links the later host is told, with the name of the other. Where there are more of
-/// these than hosts it is how the network is built, between racks say: that is a note. A link over
-/// which nothing went is always named.
+/// Of other links that are slow with nobody beside the later host is told, with the name of the
+/// other. Where there are more of these than hosts, or links that were slow beside others only, it
+/// is how the network is built, between racks say: that is a note. A link over which nothing went
+/// is always named.
 std::vector<HostFinding> judge_links(const LinkCheck& check, const std::vector<CheckedHost>& hosts);
 
 /// "9.4 Gbit/s", of bytes per second.

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 
 LinkFacts link(int from, int to, std::uint64_t pace, nanoseconds round_trip = 50us) {
-  return {from, to, round_trip, pace, pace + 1, {}};
+  return {from, to, round_trip, pace, pace + 1, {}, false};
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ TEST_CASE("of many ranks each meets so many others, once each") {
 
 TEST_CASE("what is measured is read as it was said") {
   std::vector<LinkFacts> links = {link(0, 1, 1'250'000'000), link(0, 2, 7)};
-  links.push_back({1, 2, {}, 0, 0, "connection refused"});
+  links.push_back({1, 2, {}, 0, 0, "connection refused", false});
   std::string line = encode_link_report(links);
   REQUIRE(line.ends_with('\n'));
   line.pop_back();
@@ -69,11 +69,14 @@ TEST_CASE("what ranks cannot have measured is refused") {
   for (std::size_t length = 0; length < whole.size(); ++length)
     CHECK(refused(whole.substr(0, length), 3));
   CHECK(refused(
-      R"({"links":[{"from":1,"to":1,"trouble":"","round_trip_ns":1,"there":1,"back":1}]})", 3));
+      R"({"links":[{"from":1,"to":1,"trouble":"","round_trip_ns":1,"there":1,"back":1,"alone":false}]})",
+      3));
   CHECK(refused(
-      R"({"links":[{"from":0,"to":1,"trouble":"","round_trip_ns":-1,"there":1,"back":1}]})", 3));
+      R"({"links":[{"from":0,"to":1,"trouble":"","round_trip_ns":-1,"there":1,"back":1,"alone":false}]})",
+      3));
   CHECK(refused(
-      R"({"links":[{"from":0,"to":1,"trouble":"","round_trip_ns":1,"there":-1,"back":1}]})", 3));
+      R"({"links":[{"from":0,"to":1,"trouble":"","round_trip_ns":1,"there":-1,"back":1,"alone":false}]})",
+      3));
   std::vector<LinkFacts> many(2 * most_link_rounds + 1, link(0, 1, 1));
   const std::string long_line = encode_link_report(many);
   CHECK(refused(long_line.substr(0, long_line.size() - 1), 2));
@@ -88,6 +91,11 @@ TEST_CASE("a rank that is slow with all does not move what links are held agains
   CHECK(standard.pace == 1'000);
   for (const LinkFacts& each : links) CHECK(is_slow(each, standard) == (each.to == 3));
   CHECK(standard_of({}).pace == 0);
+  // What is fast with nobody beside does not make the others slow.
+  for (LinkFacts& each : links)
+    if (each.to == 3) each = {each.from, each.to, 50us, 90'000, 90'000, {}, true};
+  CHECK(standard_of(links).pace == 1'000);
+  for (const LinkFacts& each : links) CHECK_FALSE(is_slow(each, standard_of(links)));
 }
 
 TEST_CASE("a round trip is slow by factor and by length") {

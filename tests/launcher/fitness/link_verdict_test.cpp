@@ -23,11 +23,15 @@ struct LinkBench {
     }
     for (int a = 0; a < count; ++a)
       for (int b = a + 1; b < count; ++b)
-        check.links.push_back({a, b, 50us, ten_gigabits, ten_gigabits, {}});
+        check.links.push_back({a, b, 50us, ten_gigabits, ten_gigabits, {}, false});
   }
+  // What is slow there is so with nobody beside.
   LinkFacts& link(int a, int b) {
     for (LinkFacts& each : check.links)
-      if (each.from == a && each.to == b) return each;
+      if (each.from == a && each.to == b) {
+        each.is_alone = true;
+        return each;
+      }
     FAIL("there is no such link");
     return check.links.front();
   }
@@ -87,16 +91,16 @@ TEST_CASE("a long round trip is found without a slow pace") {
 
 TEST_CASE("a link over which nothing goes is named, also of two hosts") {
   LinkBench bench(2);
-  bench.link(0, 1) = {0, 1, {}, 0, 0, "there was no answer in time"};
+  bench.link(0, 1) = {0, 1, {}, 0, 0, "there was no answer in time", false};
   CHECK(bench.found() ==
         Lines{"node02 unfit: no data goes between it and node01: there was no answer in time"});
   LinkBench more(4);
-  more.link(1, 2) = {1, 2, {}, 0, 0, "connection refused"};
+  more.link(1, 2) = {1, 2, {}, 0, 0, "connection refused", false};
   CHECK(more.found() ==
         Lines{"node03 unfit: no data goes between it and node02: connection refused"});
   LinkBench alone(4);
   for (LinkFacts& link : alone.check.links)
-    if (link.to == 3) link = {link.from, 3, {}, 0, 0, "connection refused"};
+    if (link.to == 3) link = {link.from, 3, {}, 0, 0, "connection refused", false};
   CHECK(alone.found() ==
         Lines{"node04 unfit: no other host exchanges data with it: connection refused"});
 }
