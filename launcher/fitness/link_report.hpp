@@ -55,7 +55,7 @@ bool carries_little(const LinkFacts& link, const LinkStandard& standard);
 
 /// Bytes of one line at most, and ranks.
 inline constexpr std::size_t longest_link_report = std::size_t{16} << 20;
-inline constexpr int most_linked_ranks = 10'000;
+inline constexpr int most_linked_ranks = 4'000;
 
 /// One line, its end included; and the reverse, of the line without its end, of so many ranks:
 /// class `host` when it is none.
