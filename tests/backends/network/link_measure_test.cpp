@@ -7,6 +7,7 @@
 
 #include "backends/network/timed_socket.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -45,6 +46,16 @@ std::string why(const Links& links) {
 
 Deadline in(milliseconds length) { return std::chrono::steady_clock::now() + length; }
 
+// As soon as somebody listens there.
+Result<TimedSocket> connected(int port) {
+  auto socket = TimedSocket::connect("127.0.0.1", port, in(600s));
+  (void)testing::eventually([&] {
+    if (!socket) socket = TimedSocket::connect("127.0.0.1", port, in(600s));
+    return socket.has_value();
+  });
+  return socket;
+}
+
 }  // namespace
 
 TEST_CASE("ranks measure each pair in both directions, and rank 0 has it all") {
@@ -72,15 +83,11 @@ TEST_CASE("a rank alone has no links") {
 TEST_CASE("strangers at the door are sent away, and the ranks still meet") {
   const int port = free_port();
   std::jthread stranger([&] {
-    // As soon as rank 0 is there: a rank of another task, one that there is not, a second one.
+    // A rank of another task, one that there is not, one without a port, and no rank at all.
     for (const char* words : {"hello other 1 5 t\n", "hello abcd2345 7 5 t\n", "GET / HTTP/1.1\n",
                               "hello abcd2345 1\n"}) {
       const Deadline end = in(600s);
-      auto socket = TimedSocket::connect("127.0.0.1", port, end);
-      while (!socket && std::chrono::steady_clock::now() < end) {
-        std::this_thread::sleep_for(1ms);
-        socket = TimedSocket::connect("127.0.0.1", port, end);
-      }
+      auto socket = connected(port);
       if (!socket) return;
       (void)socket->send(words, end);
       CHECK_FALSE(socket->line(end));  // closed
@@ -109,11 +116,7 @@ TEST_CASE("a rank that goes is named") {
   {
     std::jthread first([&] { leader = measure_links(rank_of(0, 2, port), ample); });
     const Deadline end = in(600s);
-    auto socket = TimedSocket::connect("127.0.0.1", port, end);
-    while (!socket && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(1ms);
-      socket = TimedSocket::connect("127.0.0.1", port, end);
-    }
+    auto socket = connected(port);
     REQUIRE(socket);
     // It has a port that nobody listens on, and goes when it is told to measure.
     REQUIRE(socket->send("hello abcd2345 1 " + std::to_string(free_port()) + " t\n", end));
@@ -132,11 +135,7 @@ TEST_CASE("a pair that does not reach each other is told, and the others are mea
   std::vector<Links> found;
   std::jthread rank_without_listener([&] {
     const Deadline end = in(600s);
-    auto socket = TimedSocket::connect("127.0.0.1", port, end);
-    while (!socket && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(1ms);
-      socket = TimedSocket::connect("127.0.0.1", port, end);
-    }
+    auto socket = connected(port);
     if (!socket) return;
     (void)socket->send("hello abcd2345 2 " + std::to_string(free_port()) + " t\n", end);
     while (true) {
