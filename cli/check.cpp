@@ -204,9 +204,7 @@ std::string links_text(const HostCheck& check) {
     if (link.trouble.empty()) measured.push_back(&link);
   if (measured.empty()) return {};
   const auto pair = [&](const LinkFacts& link) {
-    const auto name = [&](int rank) {
-      return check.hosts[check.links->hosts[static_cast<std::size_t>(rank)]].host.name;
-    };
+    const auto name = [&](int rank) { return check.hosts[check.links->host_of(rank)].host.name; };
     return fmt::format("{} - {}", name(link.from), name(link.to));
   };
   const auto slowest =
@@ -228,12 +226,10 @@ void look_at_links(const CheckFlags& flags, HostCheck& check, std::optional<Stop
   auto links = check_links(flags.request, check.hosts, check.findings, signals);
   if (!links) {
     const Diagnostic& why = links.error().diagnostics.front();
-    std::vector<HostFinding> unknown;
     for (std::size_t i = 0; i < check.hosts.size(); ++i)
       if (fitness_of(check.findings, i) == Fitness::fit)
-        unknown.push_back(
+        check.findings.push_back(
             {i, Fitness::unknown, "link", "its links were not measured: " + why.message, why.hint});
-    check.findings.insert(check.findings.end(), unknown.begin(), unknown.end());
     return;
   }
   check.links = std::move(*links);

@@ -5,22 +5,14 @@ execute_process(COMMAND gzip -9nc "${AGENT}" OUTPUT_FILE "${PACKED}" RESULT_VARI
 if(failed)
   message(FATAL_ERROR "gzip cannot pack ${AGENT}: ${failed}")
 endif()
+include("${CMAKE_CURRENT_LIST_DIR}/embed_file.cmake")
+embed_file(train_packed_agent "${PACKED}")
 file(SIZE "${AGENT}" size)
 file(SHA256 "${AGENT}" sha256)
-# The checksum also tells the compiler's cache that the packed file has changed.
 file(WRITE "${SOURCE}" "// Written by embed_agent.cmake.
 #include \"cli/embedded_agent.hpp\"
 
-asm(R\"(.pushsection .rodata
-.global train_packed_agent
-.global train_packed_agent_end
-train_packed_agent:
-.incbin \"${PACKED}\"
-train_packed_agent_end:
-.popsection)\");
-
-extern \"C\" const char train_packed_agent[];
-extern \"C\" const char train_packed_agent_end[];
+${embedded}
 
 train::AgentBinary train::embedded_agent() {
   const auto size = static_cast<std::size_t>(train_packed_agent_end - train_packed_agent);

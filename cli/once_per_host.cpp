@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <cstdlib>
 #include <string_view>
 
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
+#include "cli/environment.hpp"
 #include "cli/exit_code.hpp"
 #include "config_schema/text/text.hpp"
 
@@ -25,11 +25,6 @@ extern char** environ;
 namespace train {
 
 namespace {
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 bool is_name(const std::string& name) {
   constexpr std::size_t longest = 64;

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/state_directory.hpp"
 
-#include <cstdlib>
 #include <string>
 
+#include "cli/environment.hpp"
 #include "cli/user_account.hpp"
 
 namespace train {
 
-namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::unique_ptr<SqliteTaskStore>> open_task_store() {
   // The base directory specification ignores paths that are not absolute.

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <climits>
-#include <cstdlib>
 
 #include "backends/local/local_transport.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/ssh/ssh_files.hpp"
 #include "cli/embedded_agent.hpp"
+#include "cli/environment.hpp"
 #include "cli/request.hpp"
 #include "cli/talk.hpp"
 #include "cli/user_account.hpp"
@@ -32,11 +32,6 @@ std::string own_binary() {
 std::vector<std::string> attach_options(std::optional<rlim_t> open_files) {
   if (!open_files) return {};
   return {"--open-files", std::to_string(*open_files)};
-}
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 SshOptions ssh_options(std::shared_ptr<Logins> logins) {

@@ -59,12 +59,6 @@ std::optional<std::uint64_t> number_in(std::string_view word) {
   return number;
 }
 
-std::optional<int> small_number_in(std::string_view word, int most) {
-  const auto number = number_in(word);
-  if (!number || *number > static_cast<std::uint64_t>(most)) return std::nullopt;
-  return static_cast<int>(*number);
-}
-
 std::string words_of(const Error& error) { return error.diagnostics.front().message; }
 
 tl::unexpected<Error> of_rank(int rank, const Error& error) {
@@ -218,8 +212,8 @@ class Measuring {
   void welcome(TimedSocket socket, const std::string& hello) {
     const std::vector<std::string_view> words = split(hello, ' ');
     if (words.size() != 5 || words[0] != "hello" || words[1] != own_.task) return;
-    const auto rank = small_number_in(words[2], own_.world - 1);
-    const auto port = small_number_in(words[3], UINT16_MAX);
+    const auto rank = whole_number(words[2], 0, own_.world - 1);
+    const auto port = whole_number(words[3], 0, UINT16_MAX);
     if (!rank || *rank == 0 || !port || ranks_.contains(*rank)) return;
     peer(*rank) = {socket.peer(), *port, std::string(words[4])};
     ranks_.emplace(*rank, std::move(socket));
@@ -342,8 +336,8 @@ class Measuring {
       if (*line == "end") return std::vector<LinkFacts>();
       const std::vector<std::string_view> words = split(*line, ' ');
       if (words.size() != 3 || words[0] != "go") return misunderstood(0);
-      const auto number = small_number_in(words[1], INT32_MAX);
-      const auto other = small_number_in(words[2], own_.world - 1);
+      const auto number = whole_number(words[1], 0, INT32_MAX);
+      const auto other = whole_number(words[2], 0, own_.world - 1);
       if (!number || !other || *other == own_.rank) return misunderstood(0);
       if (auto sent = leader.send(answer(*number, *other), pair_end()); !sent)
         return of_rank(0, sent.error());
@@ -387,7 +381,7 @@ class Measuring {
         const auto line = leader->line(meeting_end_);
         if (!line) return of_rank(0, line.error());
         const std::vector<std::string_view> words = split(*line, ' ');
-        const auto port = words.size() == 5 ? small_number_in(words[3], UINT16_MAX) : std::nullopt;
+        const auto port = words.size() == 5 ? whole_number(words[3], 0, UINT16_MAX) : std::nullopt;
         if (!port || words[0] != "peer" || words[1] != std::to_string(rank))
           return misunderstood(0);
         if (rank != own_.rank) peer(rank) = {std::string(words[2]), *port, std::string(words[4])};

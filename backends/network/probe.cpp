@@ -41,12 +41,6 @@ ProbeAnswer reach_after(int error) {
   }
 }
 
-int pending_error(const Descriptor& socket) {
-  int error = 0;
-  socklen_t size = sizeof error;
-  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
-}
-
 // One address of one target.
 struct AddressPlace {
   std::size_t target = 0;

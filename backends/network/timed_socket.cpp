@@ -98,6 +98,12 @@ int port_of(const Descriptor& socket) {
                    : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
+int pending_error(const Descriptor& socket) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
 TimedSocket::TimedSocket(Descriptor socket) : socket_(std::move(socket)) {
   constexpr int on = 1;
   (void)::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -111,10 +117,7 @@ Result<TimedSocket> TimedSocket::connect(const std::string& address, int port, D
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to->storage), to->size) != 0) {
     if (errno != EINPROGRESS) return broken(errno);
     if (!await_on(socket.get(), POLLOUT, deadline)) return too_late();
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-    if (error != 0) return broken(error);
+    if (const int error = pending_error(socket); error != 0) return broken(error);
   }
   return TimedSocket(std::move(socket));
 }
@@ -135,16 +138,12 @@ std::string TimedSocket::peer() const {
   return std::string(is_v4 ? whole.substr(mapped.size()) : whole);
 }
 
-bool TimedSocket::await(short events, Deadline deadline) const {
-  return await_on(socket_.get(), events, deadline);
-}
-
 Result<void> TimedSocket::send(std::string_view bytes, Deadline deadline) {
   while (!bytes.empty()) {
     const ssize_t count = uninterrupted(
         [&] { return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); });
     if (count < 0 && errno != EAGAIN) return broken(errno);
-    if (count < 0 && !await(POLLOUT, deadline)) return too_late();
+    if (count < 0 && !await_on(socket_.get(), POLLOUT, deadline)) return too_late();
     if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
   }
   return {};
@@ -160,7 +159,7 @@ Result<std::string> TimedSocket::line(Deadline deadline) {
         uninterrupted([&] { return ::recv(socket_.get(), buffer, sizeof buffer, 0); });
     if (count == 0) return fail(ErrorClass::host, "the connection was closed");
     if (count < 0 && errno != EAGAIN) return broken(errno);
-    if (count < 0 && !await(POLLIN, deadline)) return too_late();
+    if (count < 0 && !await_on(socket_.get(), POLLIN, deadline)) return too_late();
     if (count > 0) received_.feed({buffer, static_cast<std::size_t>(count)});
   }
 }
@@ -170,7 +169,7 @@ void TimedSocket::flood(Deadline deadline) {
   while (SteadyClock::now() < deadline) {
     const ssize_t count = ::send(socket_.get(), zeros.data(), zeros.size(), MSG_NOSIGNAL);
     if (count < 0 && errno != EAGAIN && errno != EINTR) return;
-    if (count < 0 && errno == EAGAIN && !await(POLLOUT, deadline)) return;
+    if (count < 0 && errno == EAGAIN && !await_on(socket_.get(), POLLOUT, deadline)) return;
   }
 }
 
@@ -180,7 +179,7 @@ Result<std::uint64_t> TimedSocket::pace(milliseconds length, Deadline deadline) 
   SteadyClock::time_point last{};
   std::uint64_t bytes = 0;  // after the first piece, whose beginning nobody has seen
   Deadline end = deadline;
-  while (await(POLLIN, end)) {
+  while (await_on(socket_.get(), POLLIN, end)) {
     const ssize_t count =
         uninterrupted([&] { return ::recv(socket_.get(), buffer.data(), buffer.size(), 0); });
     if (count < 0 && errno == EAGAIN) continue;

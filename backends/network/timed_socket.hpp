@@ -30,6 +30,9 @@ Descriptor listen_on_all(int port);
 /// The port of a socket of this host; 0: the kernel does not say.
 int port_of(const Descriptor& socket);
 
+/// How an attempt to connect has ended: 0 or errno.
+int pending_error(const Descriptor& socket);
+
 /// When something has to be done.
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -53,8 +56,6 @@ class TimedSocket {
   Result<std::uint64_t> pace(milliseconds length, Deadline deadline);
 
  private:
-  bool await(short events, Deadline deadline) const;
-
   Descriptor socket_;
   LineBuffer received_;
 };

@@ -112,9 +112,7 @@ Json facts_of(const CheckedHost& host, const LiveHost& live) {
 }
 
 Json shown(const LinkCheck& check, const std::vector<CheckedHost>& hosts) {
-  const auto name = [&](int rank) {
-    return hosts[check.hosts[static_cast<std::size_t>(rank)]].host.name;
-  };
+  const auto name = [&](int rank) { return hosts[check.host_of(rank)].host.name; };
   Json links = Json::array();
   for (const LinkFacts& link : check.links) {
     const bool is_measured = link.trouble.empty();

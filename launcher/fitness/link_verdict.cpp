@@ -22,11 +22,16 @@ class LinkJudge {
     for (const LinkFacts& link : check.links)
       for (const int rank : {link.from, link.to}) {
         OfRank& of = ranks_[rank];
-        ++of.all;
-        of.slow += is_slow(link, standard_) ? 1 : 0;
-        of.mute += link.trouble.empty() ? 0 : 1;
-        of.worst.push_back(&link);
+        of.slow += is_slow(link, standard_) ? 1u : 0u;
+        of.mute += link.trouble.empty() ? 0u : 1u;
+        of.links.push_back(&link);
       }
+    // Where most hosts were to blame it is none of them.
+    std::vector<OfRank*> slow;
+    for (auto& [rank, of] : ranks_)
+      if (of.slow >= 2 && 3 * of.slow >= 2 * of.links.size()) slow.push_back(&of);
+    if (check.hosts.size() < 3 || 2 * slow.size() > check.hosts.size()) return;
+    for (OfRank* of : slow) of->is_blamed = true;
   }
 
   std::vector<HostFinding> judge() {
@@ -34,15 +39,14 @@ class LinkJudge {
     std::vector<const LinkFacts*> others;  // slow by themselves
     std::vector<const LinkFacts*> beside;  // slow while others measured, and not looked at again
     for (const LinkFacts& link : check_.links) {
-      if (!link.trouble.empty()) {
-        if (!is_blamed(link.from) && !is_blamed(link.to)) not_reached(link);
-      } else if (check_.hosts.size() > 2 && is_slow(link, standard_) && !is_blamed(link.from) &&
-                 !is_blamed(link.to)) {
+      if (is_of_blamed(link)) continue;
+      if (!link.trouble.empty())
+        not_reached(link);
+      else if (check_.hosts.size() > 2 && is_slow(link, standard_))
         (link.is_alone ? others : beside).push_back(&link);
-      }
     }
     for (const auto& [rank, of] : ranks_)
-      if (is_blamed(rank)) blame(rank, of);
+      if (of.is_blamed) blame(rank, of);
     if (others.size() > check_.hosts.size())
       beside.insert(beside.end(), others.begin(), others.end());
     else
@@ -55,24 +59,18 @@ class LinkJudge {
 
  private:
   struct OfRank {
-    int all = 0;
-    int slow = 0;
-    int mute = 0;
-    std::vector<const LinkFacts*> worst;
+    std::vector<const LinkFacts*> links;
+    std::size_t slow = 0;
+    std::size_t mute = 0;
+    bool is_blamed = false;
   };
 
-  static bool is_mostly_slow(const OfRank& of) { return of.slow >= 2 && 3 * of.slow >= 2 * of.all; }
-  // Where most hosts were to blame it is none of them.
-  bool is_blamed(int rank) const {
-    if (check_.hosts.size() < 3 || !is_mostly_slow(ranks_.at(rank))) return false;
-    const auto slow = std::count_if(ranks_.begin(), ranks_.end(),
-                                    [](const auto& each) { return is_mostly_slow(each.second); });
-    return 2 * static_cast<std::size_t>(slow) <= check_.hosts.size();
+  bool is_of_blamed(const LinkFacts& link) const {
+    return ranks_.at(link.from).is_blamed || ranks_.at(link.to).is_blamed;
   }
-  std::size_t host_of(int rank) const { return check_.hosts[static_cast<std::size_t>(rank)]; }
-  const std::string& name_of(int rank) const { return hosts_[host_of(rank)].host.name; }
+  const std::string& name_of(int rank) const { return hosts_[check_.host_of(rank)].host.name; }
   void add(int rank, Fitness fitness, std::string message, std::string hint) {
-    found_.push_back({host_of(rank), fitness, "link", std::move(message), std::move(hint)});
+    found_.push_back({check_.host_of(rank), fitness, "link", std::move(message), std::move(hint)});
   }
 
   // What is slow of it, and what others have.
@@ -85,13 +83,13 @@ class LinkJudge {
   }
 
   void blame(int rank, const OfRank& of) {
-    if (of.mute == of.all)
+    if (of.mute == of.links.size())
       return add(rank, Fitness::unfit,
-                 fmt::format("no other host exchanges data with it: {}", of.worst.front()->trouble),
+                 fmt::format("no other host exchanges data with it: {}", of.links.front()->trouble),
                  "look for a firewall between it and the others");
     // The median of its links.
     std::vector<const LinkFacts*> measured;
-    for (const LinkFacts* link : of.worst)
+    for (const LinkFacts* link : of.links)
       if (link->trouble.empty()) measured.push_back(link);
     std::sort(measured.begin(), measured.end(),
               [](const auto* a, const auto* b) { return a->pace() < b->pace(); });

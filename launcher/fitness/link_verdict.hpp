@@ -13,6 +13,8 @@ namespace train {
 struct LinkCheck {
   std::vector<std::size_t> hosts;  ///< by rank: index of the checked hosts
   std::vector<LinkFacts> links;
+
+  std::size_t host_of(int rank) const { return hosts[static_cast<std::size_t>(rank)]; }
 };
 
 /// Judges links by each other (`is_slow`), of three hosts and more: of two nobody can say which is
