@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 namespace train {
 
 namespace {
+
+// An end that was ordered is waited for so long.
+constexpr int kill_patience = 100;
 
 tl::unexpected<Error> cannot(const std::string& what, int error) {
   return fail(
@@ -70,6 +74,13 @@ Result<ConnectedProcess> start_connected(const ProgramCall& call) {
   if (child.failed != ChildStep::none) return explain(call, child);
   return ConnectedProcess{child.pid, std::move(child.pidfd), std::move(stream->ours),
                           std::move(errors->read_end)};
+}
+
+void end_connected(ConnectedProcess& process) {
+  if (process.pid <= 0) return;
+  (void)::kill(-process.pid, SIGKILL);
+  if (has_ended(process.pidfd, kill_patience)) (void)reap(process.pidfd.get(), Instant{0});
+  process.pid = -1;
 }
 
 }  // namespace train

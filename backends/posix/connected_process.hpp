@@ -36,4 +36,8 @@ struct ProgramCall {
 /// `host`.
 Result<ConnectedProcess> start_connected(const ProgramCall& call);
 
+/// Kills its process group and collects it; one that hangs in the kernel for longer than 100 ms is
+/// left to end by itself. It has no number any more then.
+void end_connected(ConnectedProcess& process);
+
 }  // namespace train

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -18,9 +17,6 @@ namespace train {
 
 namespace {
 
-// An end that was ordered is waited for so long; a process that hangs in the kernel ends later.
-constexpr int kill_patience = 100;
-
 using Clock = std::chrono::steady_clock;
 
 /// A child and what it has printed; it is ended with this.
@@ -28,11 +24,7 @@ class ShortRun {
  public:
   ShortRun(ConnectedProcess process, milliseconds limit, std::size_t most_output)
       : process_(std::move(process)), deadline_(Clock::now() + limit), most_output_(most_output) {}
-  ~ShortRun() {
-    if (process_.pid <= 0) return;
-    (void)::kill(-process_.pid, SIGKILL);
-    if (has_ended(process_.pidfd, kill_patience)) (void)reap(process_.pidfd.get(), Instant{0});
-  }
+  ~ShortRun() { end_connected(process_); }
   ShortRun(const ShortRun&) = delete;
   ShortRun& operator=(const ShortRun&) = delete;
 
