@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/fitness/allreduce_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "config_schema/text/text.hpp"
+#include "launcher/wire/json_fields.hpp"
+#include "launcher/wire/message_limits.hpp"
+
+namespace train {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::uint64_t least_size = 8;
+constexpr std::uint64_t size_factor = 8;
+constexpr std::size_t most_sizes = 13;  // up to `most_allreduce_bytes`
+constexpr int looked_at = 3;            // sums of each size on each rank
+constexpr int most_others_lines = 1'000;
+constexpr std::size_t longest_version = 16;
+constexpr std::size_t longest_gpu_name = 96;
+constexpr std::size_t id_digits = 2 * 128;
+
+std::string_view next_word(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+// A whole word of digits, as far as a signed number goes.
+std::optional<std::uint64_t> number_in(std::string_view word) {
+  std::int64_t value = 0;
+  const char* end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, value);
+  if (word.empty() || !is_digit(word[0]) || error != std::errc() || rest != end)
+    return std::nullopt;
+  return static_cast<std::uint64_t>(value);
+}
+
+bool is_version(std::string_view word) {
+  return !word.empty() && word.size() <= longest_version &&
+         word.find_first_not_of("0123456789.") == word.npos;
+}
+
+bool is_one_of_ours(std::string_view word) {
+  for (const std::string_view ours : {"ready", "copy", "id", "size", "done", "trouble"})
+    if (word == ours) return true;
+  return false;
+}
+
+json json_of(const AllReduceTime& time) {
+  return {{"bytes", time.bytes}, {"ns", time.time.count()}, {"wrong", time.wrong}};
+}
+
+AllReduceTime time_of(const json& value) {
+  return {bytes_field(value, "bytes"), nanoseconds(number_field(value, "ns", 1)),
+          int_field(value, "wrong", 0, looked_at * most_allreduce_ranks)};
+}
+
+json json_of(const AllReduceRank& rank) {
+  return {
+      {"rank", rank.rank},           {"cuda", rank.cuda},
+      {"nccl", rank.nccl},           {"gpu", from_bytes(cut_to_json(rank.gpu, longest_gpu_name))},
+      {"to_device", rank.to_device}, {"from_device", rank.from_device},
+      {"wrong", rank.wrong}};
+}
+
+AllReduceRank rank_of(const json& value) {
+  AllReduceRank rank;
+  rank.rank = int_field(value, "rank", 0, most_allreduce_ranks - 1);
+  rank.cuda = text_field(value, "cuda", longest_version);
+  rank.nccl = text_field(value, "nccl", longest_version);
+  rank.gpu = text_field(value, "gpu", longest_gpu_name);
+  rank.to_device = bytes_field(value, "to_device");
+  rank.from_device = bytes_field(value, "from_device");
+  rank.wrong = int_field(value, "wrong", 0, looked_at * static_cast<int>(most_sizes));
+  return rank;
+}
+
+AllReduceReport read_report(const json& value) {
+  AllReduceReport report;
+  report.world = int_field(value, "world", 1, most_allreduce_ranks);
+  std::uint64_t size = least_size;
+  for (const json& time : array_field(value, "times", most_sizes)) {
+    report.times.push_back(time_of(time));
+    if (report.times.back().bytes != size) throw Malformed{"'times' is not of the usual sizes"};
+    size *= size_factor;
+  }
+  int least = 0;
+  for (const json& rank : array_field(value, "ranks", most_allreduce_ranks)) {
+    report.ranks.push_back(rank_of(rank));
+    const int number = report.ranks.back().rank;
+    if (number < least || number >= report.world) throw Malformed{"'ranks' is out of order"};
+    least = number + 1;
+  }
+  return report;
+}
+
+tl::unexpected<Error> cannot_join(const std::string& why) {
+  return fail(ErrorClass::host,
+              "the all-reduce of several hosts is not told by all of them: " + why);
+}
+
+bool are_alike(const std::vector<AllReduceTime>& one, const std::vector<AllReduceTime>& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const auto& a, const auto& b) { return a.bytes == b.bytes; });
+}
+
+void add(AllReduceReport& whole, const AllReduceReport& part) {
+  for (std::size_t i = 0; i < whole.times.size(); ++i) {
+    whole.times[i].time = std::max(whole.times[i].time, part.times[i].time);
+    whole.times[i].wrong += part.times[i].wrong;
+  }
+  whole.ranks.insert(whole.ranks.end(), part.ranks.begin(), part.ranks.end());
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> allreduce_sizes(std::uint64_t largest) {
+  std::vector<std::uint64_t> sizes;
+  const std::uint64_t most = std::min(largest, most_allreduce_bytes);
+  for (std::uint64_t bytes = least_size; bytes <= most; bytes *= size_factor)
+    sizes.push_back(bytes);
+  return sizes;
+}
+
+double bus_bandwidth(std::uint64_t bytes, nanoseconds time, int world) {
+  if (time.count() <= 0 || world <= 0) return 0;
+  const double algorithm = static_cast<double>(bytes) * 1e9 / static_cast<double>(time.count());
+  return algorithm * 2 * (world - 1) / world;
+}
+
+bool is_allreduce_id(std::string_view text) {
+  return text.size() == id_digits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+AllReduceTalk::AllReduceTalk(int rank, std::uint64_t largest)
+    : rank_(rank), sizes_(allreduce_sizes(largest)) {}
+
+Result<void> AllReduceTalk::take(std::string_view line) {
+  std::string_view rest = line;
+  const std::string_view word = next_word(rest);
+  if (!is_one_of_ours(word)) {
+    if (++others_lines_ <= most_others_lines) return {};
+    return fail(ErrorClass::host, "NCCL or the driver prints without end where answers belong");
+  }
+  if (word == "trouble") return fail(ErrorClass::host, std::string(rest));
+  if (take_known(line)) return {};
+  return fail(ErrorClass::host,
+              fmt::format("what a rank says of its all-reduce is not understood: '{}'", line));
+}
+
+bool AllReduceTalk::take_known(std::string_view line) {
+  if (is_done_) return false;
+  const std::string_view word = next_word(line);
+  if (word == "ready") return take_ready(line);
+  if (word == "copy") return take_copy(line);
+  if (word == "id") return take_id(line);
+  if (word == "size") return take_size(line);
+  is_done_ = line.empty() && facts_.from_device != 0 && facts_.times.size() == sizes_.size();
+  return is_done_;
+}
+
+bool AllReduceTalk::take_ready(std::string_view line) {
+  if (is_ready()) return false;
+  facts_.cuda = next_word(line);
+  facts_.nccl = next_word(line);
+  if (!is_version(facts_.cuda) || !is_version(facts_.nccl) || line.size() > longest_gpu_name)
+    return false;
+  facts_.gpu = line;
+  return is_ready();
+}
+
+bool AllReduceTalk::take_copy(std::string_view line) {
+  const auto to_device = number_in(next_word(line));
+  const auto from_device = number_in(next_word(line));
+  if (!is_ready() || facts_.to_device != 0 || !line.empty()) return false;
+  facts_.to_device = to_device.value_or(0);
+  facts_.from_device = from_device.value_or(0);
+  return facts_.to_device != 0 && facts_.from_device != 0;
+}
+
+bool AllReduceTalk::take_id(std::string_view line) {
+  if (rank_ != 0 || facts_.from_device == 0 || !id_.empty() || !is_allreduce_id(line)) return false;
+  id_ = line;
+  return true;
+}
+
+bool AllReduceTalk::take_size(std::string_view line) {
+  const std::size_t index = facts_.times.size();
+  const auto bytes = number_in(next_word(line));
+  const auto time = number_in(next_word(line));
+  const auto wrong = number_in(next_word(line));
+  if (facts_.from_device == 0 || index == sizes_.size() || bytes != sizes_[index] ||
+      time.value_or(0) == 0 || wrong.value_or(looked_at + 1) > looked_at || !line.empty())
+    return false;
+  facts_.times.push_back(
+      {*bytes, nanoseconds(static_cast<std::int64_t>(*time)), static_cast<int>(*wrong)});
+  return true;
+}
+
+AllReduceReport report_of_rank(int rank, int world, const AllReduceFacts& facts) {
+  AllReduceReport report{world, facts.times, {}};
+  report.ranks.push_back({.rank = rank,
+                          .cuda = facts.cuda,
+                          .nccl = facts.nccl,
+                          .gpu = facts.gpu,
+                          .to_device = facts.to_device,
+                          .from_device = facts.from_device});
+  for (const AllReduceTime& time : facts.times) report.ranks[0].wrong += time.wrong;
+  return report;
+}
+
+Result<AllReduceReport> report_of_all(const std::vector<AllReduceReport>& parts) {
+  if (parts.empty()) return cannot_join("nobody has told anything");
+  AllReduceReport whole{parts[0].world, parts[0].times, {}};
+  for (AllReduceTime& time : whole.times) time.wrong = 0;
+  for (const AllReduceReport& part : parts) {
+    if (part.world != whole.world || !are_alike(part.times, whole.times))
+      return cannot_join("they have measured different things");
+    add(whole, part);
+  }
+  std::sort(whole.ranks.begin(), whole.ranks.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  for (int rank = 0; rank < std::max(whole.world, static_cast<int>(whole.ranks.size())); ++rank) {
+    const auto place = static_cast<std::size_t>(rank);
+    if (place >= whole.ranks.size() || whole.ranks[place].rank > rank)
+      return cannot_join(fmt::format("rank {} is missing", rank));
+    if (whole.ranks[place].rank < rank)
+      return cannot_join(fmt::format("rank {} is there twice", whole.ranks[place].rank));
+  }
+  return whole;
+}
+
+std::string encode_allreduce_report(const AllReduceReport& report) {
+  json times = json::array();
+  for (const AllReduceTime& time : report.times) times.push_back(json_of(time));
+  json ranks = json::array();
+  for (const AllReduceRank& rank : report.ranks) ranks.push_back(json_of(rank));
+  const json value = {
+      {"world", report.world}, {"times", std::move(times)}, {"ranks", std::move(ranks)}};
+  return value.dump() + "\n";
+}
+
+Result<AllReduceReport> decode_allreduce_report(std::string_view line) {
+  return decode_document<AllReduceReport>(line, longest_allreduce_report,
+                                          "what hosts say of their all-reduce is not understood",
+                                          read_report);
+}
+
+}  // namespace train
