@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstring>
 
 namespace train::devices {
 
-/// One line of JSON that is written piece by piece, and is all in memory until its end: whoever
-/// reads it gets it whole or not at all. What is beyond its room makes it none.
+/// One line, of JSON or of words, that is put together piece by piece, and is all in memory until
+/// its end: whoever reads it gets it whole or not at all. What is beyond its room makes it none.
 class Line {
  public:
   /// As it stands, which is JSON.
@@ -40,9 +42,30 @@ class Line {
     raw(is_plain ? "\"" : "\"}");
   }
 
-  /// Nothing where it did not fit.
-  const char* get() const { return is_torn_ ? nullptr : bytes_; }
+  /// At most `most` bytes of it, as they stand; what is not plain ASCII becomes '?'.
+  void words(const char* bytes, std::size_t most) {
+    for (; most > 0 && *bytes != '\0'; ++bytes, --most)
+      add(*bytes >= ' ' && *bytes <= '~' ? *bytes : '?');
+  }
+  void hex(const char* bytes, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) hex(static_cast<unsigned char>(bytes[i]));
+  }
+
   std::size_t size() const { return size_; }
+  void clear() {
+    size_ = 0;
+    is_torn_ = false;
+  }
+  /// False where it did not fit, or is not taken.
+  bool write(int descriptor) const {
+    if (is_torn_) return false;
+    for (std::size_t written = 0; written < size_;) {
+      const ssize_t count = ::write(descriptor, bytes_ + written, size_ - written);
+      if (count <= 0) return false;
+      written += static_cast<std::size_t>(count);
+    }
+    return true;
+  }
 
  private:
   void add(char byte) {

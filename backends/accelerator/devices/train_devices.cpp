@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // train-devices: what NVIDIA's driver says of its GPUs, as one line of JSON on standard output
 // (launcher/fitness/device_report.hpp). It ends with 0 when it has written that line, whatever the
-// line says, and with 1 when it has not.
+// line says, and with 1 when it has not. With the argument "allreduce" it is one rank of a
+// measurement instead (allreduce.hpp).
 //
 // A function that the library lacks or refuses is "not told". The names and numbers of all that is
 // called here are of NVIDIA's reference (docs.nvidia.com/deploy/nvml-api).
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "backends/accelerator/devices/allreduce.hpp"
 #include "backends/accelerator/devices/line.hpp"
+#include "backends/accelerator/devices/loading.hpp"
 #include "backends/accelerator/nvml.hpp"
-
-// Under these names glibc has had the functions from its first version for a processor on; the
-// linker would take their newest names.
-#if defined(__x86_64__)
-__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
-__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
-__asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
-#elif defined(__aarch64__)
-__asm__(".symver dlopen, dlopen@GLIBC_2.17");
-__asm__(".symver dlsym, dlsym@GLIBC_2.17");
-__asm__(".symver dlerror, dlerror@GLIBC_2.17");
-#endif
 
 namespace train::devices {
 
@@ -319,33 +309,36 @@ void describe_all() {
 int write_line() {
   describe_all();
   line.raw("\n");
-  const char* rest = line.get();
-  if (rest == nullptr) return 1;
-  for (std::size_t left = line.size(); left > 0;) {
-    const ssize_t count = ::write(STDOUT_FILENO, rest, left);
-    if (count <= 0) return 1;
-    rest += count;
-    left -= static_cast<std::size_t>(count);
-  }
-  return 0;
+  return line.write(STDOUT_FILENO) ? 0 : 1;
+}
+
+int run(int count, const char* const* words) {
+  if (count > 1 && std::strcmp(words[1], "allreduce") == 0)
+    return run_allreduce(count - 1, words + 1);
+  return write_line();
 }
 
 }  // namespace
 
 }  // namespace train::devices
 
-// Without nvmlShutdown and destructors: the end of the process does that, and could only hang less.
-extern "C" [[noreturn]] void train_devices_main() { ::_exit(train::devices::write_line()); }
+// Takes what the kernel has put on the stack: how many arguments there are, then these. Without
+// nvmlShutdown and destructors: the end of the process does that, and could only hang less.
+extern "C" [[noreturn]] void train_devices_main(const long* stack) {
+  ::_exit(train::devices::run(static_cast<int>(*stack),
+                              reinterpret_cast<const char* const*>(stack + 1)));
+}
 
 // The usual start is a function of glibc 2.34 where that is linked with. The dynamic loader has
 // made libc ready by now, and there is nothing else to be made so.
 #if defined(__x86_64__)
 __asm__(
-    ".globl _start\n_start:\n\txorl %ebp, %ebp\n\tandq $-16, %rsp\n\tcall "
+    ".globl _start\n_start:\n\txorl %ebp, %ebp\n\tmovq %rsp, %rdi\n\tandq $-16, %rsp\n\tcall "
     "train_devices_main\n\thlt\n");
 #elif defined(__aarch64__)
 __asm__(
-    ".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tbl train_devices_main\n\tbrk #0\n");
+    ".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tmov x0, sp\n\tbl "
+    "train_devices_main\n\tbrk #0\n");
 #else
-int main() { train_devices_main(); }
+int main(int count, char** words) { ::_exit(train::devices::run(count, words)); }
 #endif
