@@ -17,42 +17,43 @@ namespace train {
 
 namespace {
 
-constexpr const char* program_name = "train-devices";
-
-tl::unexpected<Error> cannot_ask(const std::string& why, const std::string& next_step) {
-  return fail(ErrorClass::host,
-              fmt::format("{} could not ask NVIDIA's driver: {}", program_name, why), next_step);
-}
-
 // Linux since 6.3 wants to be told that a file in memory is to be executed; before, it knows no
 // such flag.
 Descriptor executable_memory() {
   constexpr unsigned executable = 0x10;  // MFD_EXEC
-  Descriptor file(::memfd_create(program_name, MFD_CLOEXEC | executable));
-  if (!file && errno == EINVAL) file = Descriptor(::memfd_create(program_name, MFD_CLOEXEC));
+  Descriptor file(::memfd_create(DeviceProgram::name, MFD_CLOEXEC | executable));
+  if (!file && errno == EINVAL) file = Descriptor(::memfd_create(DeviceProgram::name, MFD_CLOEXEC));
   return file;
 }
+
+tl::unexpected<Error> cannot_ask(const std::string& why, const std::string& next_step) {
+  return fail(ErrorClass::host,
+              fmt::format("{} could not ask NVIDIA's driver: {}", DeviceProgram::name, why),
+              next_step);
+}
+
+}  // namespace
 
 Result<Descriptor> file_of(const DeviceProgram& program) {
   Descriptor file = executable_memory();
   const int error = file ? write_whole(file.get(), program.bytes) : errno;
   if (error != 0)
-    return cannot_ask("it cannot be put into memory: " + system_reason(error),
-                      error == EACCES ? "the host lets nothing be executed from memory "
-                                        "(sysctl vm.memfd_noexec)"
-                                      : "");
+    return fail(
+        ErrorClass::host,
+        fmt::format("{} cannot be put into memory: {}", DeviceProgram::name, system_reason(error)),
+        error == EACCES ? "the host lets nothing be executed from memory "
+                          "(sysctl vm.memfd_noexec)"
+                        : "");
   return above_standard(std::move(file));
 }
-
-}  // namespace
 
 Result<DeviceReport> ask_devices(const DeviceProgram& program, milliseconds limit,
                                  const GpuFiles& files) {
   if (!is_there(files.proc + "/driver/nvidia")) return DeviceReport();
   const auto file = file_of(program);
   if (!file) return tl::make_unexpected(file.error());
-  const ProgramCall call{.program = program_name,
-                         .arguments = {program_name},
+  const ProgramCall call{.program = DeviceProgram::name,
+                         .arguments = {DeviceProgram::name},
                          .environment = environment_texts(),
                          .program_file = file->get()};
   const auto line = run_shortly(call, limit, longest_device_report);

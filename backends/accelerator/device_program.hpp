@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "backends/accelerator/gpu_count.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/fitness/device_report.hpp"
 #include "launcher/ports/clock.hpp"
@@ -12,8 +13,13 @@ namespace train {
 
 /// The program `train-devices`, as this program carries it.
 struct DeviceProgram {
+  static constexpr const char* name = "train-devices";
   std::string_view bytes;
 };
+
+/// The program in a file in memory, as `ProgramCall::program_file` takes it. Class `host` where
+/// there can be none.
+Result<Descriptor> file_of(const DeviceProgram& program);
 
 /// What NVIDIA's driver says of its GPUs: the program asks it, in a process of its own that starts
 /// from memory and is ended at the limit, whatever the driver does to it. A process that hangs in

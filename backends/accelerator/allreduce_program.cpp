@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/accelerator/allreduce_program.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "backends/posix/connected_process.hpp"
+#include "backends/posix/files.hpp"
+#include "config_schema/text/duration.hpp"
+#include "config_schema/text/text.hpp"
+#include "launcher/wire/line_buffer.hpp"
+
+namespace train {
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::size_t longest_line = 4'096;
+constexpr std::size_t most_words = 2'048;  // of standard error: its end
+constexpr std::size_t told_lines = 3;      // of these
+
+}  // namespace
+
+class AllReduceProcess::Conversation {
+ public:
+  Conversation(ConnectedProcess process, const AllReduceCall& call)
+      : process_(std::move(process)), talk_(call.rank, call.largest) {}
+  ~Conversation() { end_connected(process_); }
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
+
+  const AllReduceTalk& talk() const { return talk_; }
+
+  // Until it has said so much; `late` says what has not come to pass at the limit.
+  template <class IsEnough>
+  Result<void> hear(IsEnough is_enough, milliseconds limit, std::string_view late) {
+    const auto deadline = Steady::now() + limit;
+    while (!is_enough(talk_)) {
+      auto more = hear_more(deadline);
+      if (more && !*more)
+        more = fail(ErrorClass::host,
+                    with_last_words(fmt::format("{} within {}", late, short_duration_text(limit))));
+      if (more) continue;
+      end_connected(process_);
+      return tl::make_unexpected(more.error());
+    }
+    return {};
+  }
+
+  Result<void> say(std::string_view line) {
+    const auto sent = uninterrupted(
+        [&] { return ::send(process_.stream.get(), line.data(), line.size(), MSG_NOSIGNAL); });
+    if (sent == static_cast<ssize_t>(line.size())) return {};
+    end_connected(process_);
+    return fail(ErrorClass::host, with_last_words("it does not hear by what id the ranks meet"));
+  }
+
+  // Waits for its end, which releases the GPU.
+  void await_end(Steady::time_point deadline) {
+    (void)has_ended(process_.pidfd, milliseconds_until(deadline));
+    end_connected(process_);
+  }
+
+ private:
+  static int milliseconds_until(Steady::time_point deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT32_MAX));
+  }
+
+  // Takes a line, or else what arrives next; false at the deadline.
+  Result<bool> hear_more(Steady::time_point deadline) {
+    if (const auto line = lines_.next()) {
+      auto taken = talk_.take(*line);
+      if (!taken) return tl::make_unexpected(taken.error());
+      return true;
+    }
+    const int left = milliseconds_until(deadline);
+    if (left == 0) return false;
+    pollfd streams[2] = {{process_.stream.get(), POLLIN, 0},
+                         {has_errors_ ? process_.errors.get() : -1, POLLIN, 0}};
+    if (::poll(streams, 2, left) <= 0) return true;
+    if (streams[1].revents != 0) read_errors();
+    if (streams[0].revents != 0) return read_answers();
+    return true;
+  }
+
+  Result<bool> read_answers() {
+    char buffer[4'096];
+    const ssize_t count = read_some(process_.stream.get(), buffer, sizeof buffer);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+    if (count <= 0) return tl::make_unexpected(explain_end());
+    lines_.feed({buffer, static_cast<std::size_t>(count)});
+    if (lines_.rest().size() > longest_line + sizeof buffer)
+      return fail(ErrorClass::host, "NCCL or the driver prints without end where answers belong");
+    return true;
+  }
+
+  void read_errors() {
+    char buffer[4'096];
+    const ssize_t count = read_some(process_.errors.get(), buffer, sizeof buffer);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    has_errors_ = count > 0;
+    if (!has_errors_) return;
+    errors_.append(buffer, static_cast<std::size_t>(count));
+    if (errors_.size() > most_words) errors_.erase(0, errors_.size() - most_words);
+  }
+
+  // It has closed its output before it was done, so it has ended, or does so now.
+  Error explain_end() {
+    (void)has_ended(process_.pidfd, end_patience);
+    const auto status = reap(process_.pidfd.get(), Instant{0});
+    std::string how = "it has closed its output and not ended";
+    if (status && *status) {
+      process_.pid = -1;
+      how = (*status)->signal ? fmt::format("it was ended by signal {}", *(*status)->signal)
+                              : fmt::format("it ended with code {}", (*status)->code.value_or(-1));
+    }
+    return make_error(ErrorClass::host, with_last_words(how));
+  }
+
+  std::string with_last_words(std::string text) {
+    pollfd errors{process_.errors.get(), POLLIN, 0};
+    for (int i = 0; i < most_reads && has_errors_ && ::poll(&errors, 1, 0) > 0; ++i) read_errors();
+    std::vector<std::string_view> lines = split(trim(errors_), '\n');
+    if (lines.size() > told_lines) lines.erase(lines.begin(), lines.end() - told_lines);
+    const char* before = ": ";
+    for (const std::string_view line : lines) {
+      if (trim(line).empty()) continue;
+      text.append(before).append(trim(line));
+      before = "; ";
+    }
+    return text;
+  }
+
+  static constexpr int end_patience = 1'000;  // milliseconds
+  static constexpr int most_reads = 64;       // of what it prints without end
+
+  ConnectedProcess process_;
+  AllReduceTalk talk_;
+  LineBuffer lines_;
+  bool has_errors_ = true;
+  std::string errors_;
+};
+
+AllReduceProcess::AllReduceProcess(std::unique_ptr<Conversation> conversation)
+    : conversation_(std::move(conversation)) {}
+AllReduceProcess::~AllReduceProcess() = default;
+AllReduceProcess::AllReduceProcess(AllReduceProcess&&) noexcept = default;
+AllReduceProcess& AllReduceProcess::operator=(AllReduceProcess&&) noexcept = default;
+
+Result<std::string> AllReduceProcess::id(milliseconds limit) {
+  const auto heard = conversation_->hear([](const auto& talk) { return !talk.id().empty(); }, limit,
+                                         "NCCL has made no id for the ranks to meet by");
+  if (!heard) return tl::make_unexpected(heard.error());
+  return conversation_->talk().id();
+}
+
+Result<void> AllReduceProcess::give_id(std::string_view id) {
+  if (!is_allreduce_id(id))
+    return fail(ErrorClass::host, "what rank 0 says for the ranks to meet by is no id of NCCL");
+  return conversation_->say(fmt::format("id {}\n", id));
+}
+
+Result<AllReduceFacts> AllReduceProcess::finish(milliseconds limit) {
+  const auto deadline = Steady::now() + limit;
+  const auto heard = conversation_->hear([](const auto& talk) { return talk.is_done(); }, limit,
+                                         "NCCL did not come to an end");
+  if (!heard) return tl::make_unexpected(heard.error());
+  conversation_->await_end(deadline);
+  return conversation_->talk().facts();
+}
+
+Result<AllReduceProcess> start_allreduce(const DeviceProgram& program, const AllReduceCall& call,
+                                         milliseconds limit) {
+  const auto file = file_of(program);
+  if (!file) return tl::make_unexpected(file.error());
+  auto started =
+      start_connected({.program = DeviceProgram::name,
+                       .arguments = {DeviceProgram::name, "allreduce", std::to_string(call.rank),
+                                     std::to_string(call.world), std::to_string(call.device),
+                                     call.library, std::to_string(call.largest)},
+                       .environment = call.environment,
+                       .program_file = file->get()});
+  if (!started) return tl::make_unexpected(started.error());
+  auto conversation = std::make_unique<AllReduceProcess::Conversation>(std::move(*started), call);
+  const auto heard = conversation->hear([](const auto& talk) { return talk.is_ready(); }, limit,
+                                        "the GPU was not ready for an all-reduce");
+  if (!heard) return tl::make_unexpected(heard.error());
+  return AllReduceProcess(std::move(conversation));
+}
+
+}  // namespace train
