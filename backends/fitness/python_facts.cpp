@@ -58,6 +58,17 @@ if values.get("cuda", "None") != "None":
     print("torch_cuda", values["cuda"])
 )";
 
+// Where packages of NVIDIA have it (nvidia-nccl-cu12 and the like), and where conda has it.
+constexpr const char* nccl_inquiry = R"(
+import os, sys
+for folder in [os.path.join(one or ".", "nvidia", "nccl", "lib") for one in sys.path] + [
+        os.path.join(sys.prefix, "lib")]:
+    name = os.path.abspath(os.path.join(folder, "libnccl.so.2"))
+    if os.path.isfile(name):
+        print(name)
+        break
+)";
+
 std::string_view next_word(std::string_view& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view word = line.substr(0, end);
@@ -74,6 +85,13 @@ void read_line(std::string_view line, PythonFacts& facts) {
   facts.packages[name] = line;
 }
 
+Result<std::string> ask_python(const std::string& program,
+                               const std::vector<std::string>& environment, const char* script) {
+  return run_shortly(
+      {.program = program, .arguments = {program, "-c", script}, .environment = environment},
+      python_limit);
+}
+
 }  // namespace
 
 bool is_python(const std::string& program) {
@@ -87,9 +105,7 @@ bool is_python(const std::string& program) {
 PythonFacts python_facts(const std::string& program, const std::vector<std::string>& environment) {
   PythonFacts facts;
   facts.program = program;
-  const auto said = run_shortly(
-      {.program = program, .arguments = {program, "-c", inquiry}, .environment = environment},
-      python_limit);
+  const auto said = ask_python(program, environment, inquiry);
   if (!said) {
     facts.trouble = in_one_line(said.error());
     return facts;
@@ -97,6 +113,13 @@ PythonFacts python_facts(const std::string& program, const std::vector<std::stri
   for (const std::string_view line : split(*said, '\n')) read_line(line, facts);
   if (facts.version.empty()) facts.trouble = "it has said nothing";
   return facts;
+}
+
+std::string find_nccl(const std::string& program, const std::vector<std::string>& environment) {
+  if (is_python(program))
+    if (const auto said = ask_python(program, environment, nccl_inquiry); said && !said->empty())
+      return std::string(trim(*said));
+  return "libnccl.so.2";
 }
 
 }  // namespace train

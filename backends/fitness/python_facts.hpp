@@ -15,4 +15,8 @@ bool is_python(const std::string& program);
 /// imported that may take a GPU.
 PythonFacts python_facts(const std::string& program, const std::vector<std::string>& environment);
 
+/// The NCCL that a program of the job's loads: of a Python the one of its packages or of its
+/// environment (conda), found under the same limit; else "libnccl.so.2", which the system finds.
+std::string find_nccl(const std::string& program, const std::vector<std::string>& environment);
+
 }  // namespace train

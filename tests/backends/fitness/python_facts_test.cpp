@@ -68,3 +68,18 @@ TEST_CASE("what is no Python, or fails, is a trouble in words") {
   CHECK(python_facts("/bin/false", {}).trouble == "it ended with code 1");
   CHECK(python_facts("/nowhere/python3", {}).trouble != "");
 }
+
+TEST_CASE("the NCCL of a Python's packages is the job's own") {
+  Packages packages;
+  packages.write("nvidia/nccl/lib/libnccl.so.2", "");
+  CHECK(find_nccl("/usr/bin/python3", {packages.variable()}) ==
+        (packages.folder.path() / "nvidia/nccl/lib/libnccl.so.2").string());
+}
+
+TEST_CASE("the NCCL of a program that brings none is the system's") {
+  const Packages packages;
+  CHECK(find_nccl("/usr/bin/python3", {packages.variable(), "PYTHONNOUSERSITE=1"}) ==
+        "libnccl.so.2");
+  CHECK(find_nccl("/bin/false", {}) == "libnccl.so.2");
+  CHECK(find_nccl("/nowhere/python3", {}) == "libnccl.so.2");
+}
