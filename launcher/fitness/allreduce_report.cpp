@@ -26,6 +26,7 @@ constexpr int most_others_lines = 1'000;
 constexpr std::size_t longest_version = 16;
 constexpr std::size_t longest_gpu_name = 96;
 constexpr std::size_t id_digits = 2 * 128;
+constexpr std::size_t longest_quote = 80;
 
 std::string_view next_word(std::string_view& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
@@ -55,6 +56,12 @@ bool is_one_of_ours(std::string_view word) {
   return false;
 }
 
+std::string version_field(const json& object, const char* name) {
+  std::string version = text_field(object, name, longest_version);
+  if (!is_version(version)) throw Malformed{fmt::format("'{}' is no version", name)};
+  return version;
+}
+
 json json_of(const AllReduceTime& time) {
   return {{"bytes", time.bytes}, {"ns", time.time.count()}, {"wrong", time.wrong}};
 }
@@ -75,8 +82,8 @@ json json_of(const AllReduceRank& rank) {
 AllReduceRank rank_of(const json& value) {
   AllReduceRank rank;
   rank.rank = int_field(value, "rank", 0, most_allreduce_ranks - 1);
-  rank.cuda = text_field(value, "cuda", longest_version);
-  rank.nccl = text_field(value, "nccl", longest_version);
+  rank.cuda = version_field(value, "cuda");
+  rank.nccl = version_field(value, "nccl");
   rank.gpu = text_field(value, "gpu", longest_gpu_name);
   rank.to_device = bytes_field(value, "to_device");
   rank.from_device = bytes_field(value, "from_device");
@@ -151,10 +158,12 @@ Result<void> AllReduceTalk::take(std::string_view line) {
     if (++others_lines_ <= most_others_lines) return {};
     return fail(ErrorClass::host, "NCCL or the driver prints without end where answers belong");
   }
-  if (word == "trouble") return fail(ErrorClass::host, std::string(rest));
+  if (word == "trouble" && !rest.empty())
+    return fail(ErrorClass::host, std::string(rest.substr(0, longest_trouble)));
   if (take_known(line)) return {};
   return fail(ErrorClass::host,
-              fmt::format("what a rank says of its all-reduce is not understood: '{}'", line));
+              fmt::format("what a rank says of its all-reduce is not understood: '{}'",
+                          line.substr(0, longest_quote)));
 }
 
 bool AllReduceTalk::take_known(std::string_view line) {

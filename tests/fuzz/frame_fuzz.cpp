@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from a host, where anybody may answer. An input is read ten times: as a stream of
+// What arrives from a host, where anybody may answer. An input is read twelve times: as a stream of
 // frames, as the payload of a control frame, as the payload of an output frame, as the report of a
 // sweep, as that of a host's line, as a ticket that lies there, as what a host says of itself, as
-// what it says of its devices, as what is said beside a rank, and as what is said of files.
+// what it says of its devices, as what is found of an all-reduce and what a rank says of it, as
+// what is said beside a rank, and as what is said of files.
 #include <algorithm>
 
+#include "config_schema/text/text.hpp"
+#include "launcher/fitness/allreduce_report.hpp"
 #include "launcher/fitness/device_report.hpp"
 #include "launcher/wire/exec_talk.hpp"
 #include "launcher/wire/frame.hpp"
@@ -97,6 +100,28 @@ void check_device_report(std::string_view line) {
   require(again->devices.size() == report->devices.size(), "no device is left out", encoded);
 }
 
+void check_allreduce_report(std::string_view line) {
+  const auto report = decode_allreduce_report(line);
+  if (!report) return check_refusal(report.error());
+  const std::string encoded = encode_allreduce_report(*report);
+  require(encoded.size() <= longest_allreduce_report, "a report is within bounds");
+  require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
+  const auto again =
+      decode_allreduce_report(std::string_view(encoded).substr(0, encoded.size() - 1));
+  require(again && again->times == report->times && again->ranks.size() == report->ranks.size(),
+          "no size and no rank is left out", encoded);
+}
+
+void check_allreduce_talk(std::string_view text) {
+  AllReduceTalk talk(0, 512);
+  for (const std::string_view line : split(text, '\n')) {
+    const auto taken = talk.take(line);
+    if (!taken) return check_refusal(taken.error());
+    require(talk.facts().times.size() <= 3, "no more is measured than is to be");
+    if (talk.is_done()) require(talk.facts().times.size() == 3, "nothing is left out at the end");
+  }
+}
+
 void check_exec(std::string_view payload) {
   (void)decode_exec_bytes(payload);
   const auto message = decode_exec(payload);
@@ -184,6 +209,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_ticket(bytes);
   check_host_report(bytes);
   check_device_report(bytes);
+  check_allreduce_report(bytes);
+  check_allreduce_talk(bytes);
   check_exec(bytes);
   GetOrder order;
   check_get(bytes, order);

@@ -298,7 +298,8 @@ class Measurement {
   unsigned int wrong_sums(std::uint64_t bytes) const {
     const std::uint64_t count = bytes / sizeof(float);
     const auto own = static_cast<float>(rank_ + 1);
-    const auto sum = static_cast<float>(world_ * (world_ + 1) / 2);
+    const std::uint64_t whole_sum = world_ * (world_ + 1) / 2;
+    const auto sum = static_cast<float>(whole_sum);
     std::uint32_t word = 0;
     std::memcpy(&word, &own, sizeof word);
     must(gpu.fill(used_.memory, word, count, used_.stream), "cannot fill memory of the GPU");

@@ -62,7 +62,7 @@ std::string report_with(const std::string& times, const std::string& ranks) {
 
 std::string rank_with(const std::string& number) {
   return R"({"rank":)" + number +
-         R"(,"cuda":"","nccl":"","gpu":"","to_device":1,"from_device":1,"wrong":0})";
+         R"(,"cuda":"13.0","nccl":"2.28.9","gpu":"","to_device":1,"from_device":1,"wrong":0})";
 }
 
 }  // namespace
@@ -118,8 +118,9 @@ TEST_CASE("lines of libraries are passed over, so many of them") {
 
 TEST_CASE("a line that is not the next one, or is torn, is refused") {
   const AllReduceTalk fresh = talk_of({});
-  for (const char* line : {"ready", "ready 13.0 2.28.9", "ready 13.0 2.28.9 ", "ready x 2.28.9 GPU",
-                           "ready 13.0 123456789.1234567 GPU", "copy 1 1", "size 8 1 0", "done"})
+  for (const char* line :
+       {"ready", "ready 13.0 2.28.9", "ready 13.0 2.28.9 ", "ready x 2.28.9 GPU",
+        "ready 13.0 123456789.1234567 GPU", "copy 1 1", "size 8 1 0", "done", "trouble"})
     check_refused(fresh, line);
   check_refused(fresh, "ready 13.0 2.28.9 " + std::string(97, 'x'));
   check_refused(fresh, "id " + id_text);
@@ -222,5 +223,9 @@ TEST_CASE("what is no report, or none of a measurement, is refused") {
   check_malformed(report_with("", rank_with("2")), "order");
   check_malformed(report_with("", rank_with("1") + "," + rank_with("0")), "order");
   check_malformed(report_with("", rank_with("1") + "," + rank_with("1")), "order");
-  CHECK(decode_allreduce_report(report_with("", rank_with("0") + "," + rank_with("1"))));
+  const std::string good = report_with("", rank_with("0") + "," + rank_with("1"));
+  CHECK(decode_allreduce_report(good));
+  std::string other = good;
+  other.replace(other.find("13.0"), 4, "new");
+  check_malformed(other, "'cuda' is no version");
 }
