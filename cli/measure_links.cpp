@@ -14,7 +14,7 @@ Result<std::string> measure_links_of_task() {
   if (!world || !rank || !port)
     return fail(ErrorClass::usage, "measure-links runs as the ranks of a task",
                 "'train check --full' starts it, one rank on each host");
-  const LinkRank own{*rank, *world, variable("MASTER_ADDR"), *port, variable("TRAIN_TASK_ID")};
+  const MeetingRank own{*rank, *world, variable("MASTER_ADDR"), *port, variable("TRAIN_TASK_ID")};
   const auto links = measure_links(own);
   if (!links) return tl::make_unexpected(links.error());
   return *rank == 0 ? encode_link_report(*links) : std::string();

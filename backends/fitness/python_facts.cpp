@@ -7,6 +7,7 @@
 
 #include "backends/posix/short_run.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/wire/line_words.hpp"
 
 namespace train {
 
@@ -68,13 +69,6 @@ for folder in [os.path.join(one or ".", "nvidia", "nccl", "lib") for one in sys.
         print(name)
         break
 )";
-
-std::string_view next_word(std::string_view& line) {
-  const std::size_t end = std::min(line.find(' '), line.size());
-  const std::string_view word = line.substr(0, end);
-  line.remove_prefix(std::min(end + 1, line.size()));
-  return word;
-}
 
 void read_line(std::string_view line, PythonFacts& facts) {
   const std::string_view what = next_word(line);

@@ -5,19 +5,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
-#include <thread>
 #include <utility>
 
-#include "backends/network/timed_socket.hpp"
+#include "backends/network/rank_meeting.hpp"
 #include "backends/posix/random.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/wire/line_words.hpp"
 
 // All ranks meet at rank 0, and stay connected to it, who says what comes next. Lines, of words:
-//   RANK -> 0  hello TASK RANK PORT TOKEN   where others find it
+//   RANK -> 0  hello TASK RANK PORT TOKEN  where others find it
 //   0 -> RANK  peer RANK ADDRESS PORT TOKEN of each, in order
 //   0 -> RANK  go NUMBER RANK               measure with this one
 //   RANK -> 0  link ROUND_TRIP_NS THERE BACK, or trouble WORDS   of the lower of both
@@ -36,7 +35,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr milliseconds flood_length = 150ms;
 constexpr int trips = 32;
 constexpr int warm_up_trips = 2;
-constexpr auto connect_pause = 50ms;
 // What is slow is measured again by itself, some times: so many pairs, for so long, at most.
 constexpr int looks_at_one = 3;
 constexpr int most_second_looks = 64;
@@ -52,21 +50,7 @@ struct Peer {
   std::string token;
 };
 
-std::optional<std::uint64_t> number_in(std::string_view word) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return number;
-}
-
 std::string words_of(const Error& error) { return error.diagnostics.front().message; }
-
-tl::unexpected<Error> of_rank(int rank, const Error& error) {
-  return fail(ErrorClass::host, fmt::format("rank {}: {}", rank, words_of(error)));
-}
-tl::unexpected<Error> misunderstood(int rank) {
-  return fail(ErrorClass::host, fmt::format("rank {} says what is not understood", rank));
-}
 
 std::string greeting_of(const Peer& higher, int number, std::string_view use) {
   return fmt::format("{} {} {}", higher.token, number, use);
@@ -98,7 +82,7 @@ class Pair {
     there->flood(deadline_);
     const auto told = talk->line(deadline_);
     if (!told) return tl::make_unexpected(told.error());
-    const auto pace = number_in(*told);
+    const auto pace = natural_number(*told);
     if (!pace) return fail(ErrorClass::host, *told);
     facts.there = *pace;
     auto back = connect("back");
@@ -152,7 +136,7 @@ class Pair {
 /// A rank that listens for others.
 class Measuring {
  public:
-  Measuring(const LinkRank& own, const LinkPatience& patience) : own_(own), patience_(patience) {}
+  Measuring(const MeetingRank& own, const LinkPatience& patience) : own_(own), patience_(patience) {}
 
   Result<std::vector<LinkFacts>> run() {
     if (own_.world < 2) return std::vector<LinkFacts>();
@@ -183,47 +167,28 @@ class Measuring {
       for (LinkFacts& link : *found) links.push_back(std::move(link));
     }
     if (auto looked = look_again(links); !looked) return tl::make_unexpected(looked.error());
-    for (auto& [rank, socket] : ranks_) (void)socket.send("end\n", pair_end());
+    for (int rank = 1; rank < own_.world; ++rank) (void)ranks_.send(rank, "end", pair_end());
     return links;
   }
 
   Result<void> meet() {
-    const Descriptor door = listen_on_all(own_.port);
-    if (!door)
-      return fail(ErrorClass::host, fmt::format("cannot listen for other ranks on port {}: {}",
-                                                own_.port, system_reason(errno)));
+    auto meeting = RankMeeting::meet(own_, {}, meeting_end_);
+    if (!meeting) return tl::make_unexpected(meeting.error());
+    ranks_ = std::move(*meeting);
     peer(0).address = own_.address;
-    while (static_cast<int>(ranks_.size()) + 1 < own_.world) {
-      auto socket = accept_from(door, meeting_end_);
-      if (!socket) return not_all_have_come();
-      const auto hello = socket->line(std::min(meeting_end_, SteadyClock::now() + 1s));
-      if (hello) welcome(std::move(*socket), *hello);
+    for (int rank = 1; rank < own_.world; ++rank) {
+      const std::vector<std::string_view> words = split(ranks_.words_of(rank), ' ');
+      const auto port = words.size() == 2 ? whole_number(words[0], 1, UINT16_MAX) : std::nullopt;
+      if (!port) return misunderstood(rank);
+      peer(rank) = {ranks_.address_of(rank), *port, std::string(words[1])};
     }
     for (int rank = 0; rank < own_.world; ++rank) {
-      const std::string line = fmt::format("peer {} {} {} {}\n", rank, peer(rank).address,
+      const std::string line = fmt::format("peer {} {} {} {}", rank, peer(rank).address,
                                            peer(rank).port, peer(rank).token);
-      for (auto& [to, socket] : ranks_)
-        if (auto sent = socket.send(line, meeting_end_); !sent) return of_rank(to, sent.error());
+      for (int to = 1; to < own_.world; ++to)
+        if (auto sent = ranks_.send(to, line, meeting_end_); !sent) return sent;
     }
     return {};
-  }
-
-  // Strangers are sent away.
-  void welcome(TimedSocket socket, const std::string& hello) {
-    const std::vector<std::string_view> words = split(hello, ' ');
-    if (words.size() != 5 || words[0] != "hello" || words[1] != own_.task) return;
-    const auto rank = whole_number(words[2], 0, own_.world - 1);
-    const auto port = whole_number(words[3], 0, UINT16_MAX);
-    if (!rank || *rank == 0 || !port || ranks_.contains(*rank)) return;
-    peer(*rank) = {socket.peer(), *port, std::string(words[4])};
-    ranks_.emplace(*rank, std::move(socket));
-  }
-
-  tl::unexpected<Error> not_all_have_come() const {
-    for (int rank = 1; rank < own_.world; ++rank)
-      if (!ranks_.contains(rank))
-        return fail(ErrorClass::host, fmt::format("rank {} has not come in time", rank));
-    return fail(ErrorClass::host, "ranks have not come in time");
   }
 
   // All at the same time.
@@ -237,9 +202,9 @@ class Measuring {
       if (lower == 0) own_partner = higher;
       for (const auto& [rank, other] : {std::pair(lower, higher), std::pair(higher, lower)}) {
         if (rank == 0) continue;
-        const std::string line = fmt::format("go {} {}\n", number_, other);
-        if (auto sent = ranks_.at(rank).send(line, pair_end()); !sent)
-          return of_rank(rank, sent.error());
+        const std::string line = fmt::format("go {} {}", number_, other);
+        if (auto sent = ranks_.send(rank, line, pair_end()); !sent)
+          return tl::make_unexpected(sent.error());
       }
     }
     std::vector<LinkFacts> found;
@@ -250,8 +215,8 @@ class Measuring {
     for (const auto& [lower, higher] : pairs) {
       for (const int rank : {lower, higher}) {
         if (rank == 0) continue;
-        const auto answer = ranks_.at(rank).line(answer_end());
-        if (!answer) return of_rank(rank, answer.error());
+        const auto answer = ranks_.receive(rank, answer_end());
+        if (!answer) return tl::make_unexpected(answer.error());
         if (rank == higher) continue;
         auto facts = facts_in(*answer);
         if (!facts) return misunderstood(rank);
@@ -284,9 +249,9 @@ class Measuring {
     }
     const std::vector<std::string_view> words = split(answer, ' ');
     if (words.size() != 4 || words[0] != "link") return std::nullopt;
-    const auto round_trip = number_in(words[1]);
-    const auto there = number_in(words[2]);
-    const auto back = number_in(words[3]);
+    const auto round_trip = natural_number(words[1]);
+    const auto there = natural_number(words[2]);
+    const auto back = natural_number(words[3]);
     if (!round_trip || !there || !back) return std::nullopt;
     facts.round_trip = nanoseconds(static_cast<std::int64_t>(*round_trip));
     facts.there = *there;
@@ -327,20 +292,18 @@ class Measuring {
   // --- The others ---
 
   Result<std::vector<LinkFacts>> follow() {
-    auto met = join();
-    if (!met) return tl::make_unexpected(met.error());
-    TimedSocket& leader = *met;
+    if (auto met = join(); !met) return tl::make_unexpected(met.error());
     while (true) {
-      const auto line = leader.line(SteadyClock::now() + longest_measuring);
-      if (!line) return of_rank(0, line.error());
+      const auto line = ranks_.receive(0, SteadyClock::now() + longest_measuring);
+      if (!line) return tl::make_unexpected(line.error());
       if (*line == "end") return std::vector<LinkFacts>();
       const std::vector<std::string_view> words = split(*line, ' ');
       if (words.size() != 3 || words[0] != "go") return misunderstood(0);
       const auto number = whole_number(words[1], 0, INT32_MAX);
       const auto other = whole_number(words[2], 0, own_.world - 1);
       if (!number || !other || *other == own_.rank) return misunderstood(0);
-      if (auto sent = leader.send(answer(*number, *other), pair_end()); !sent)
-        return of_rank(0, sent.error());
+      if (auto sent = ranks_.send(0, answer(*number, *other), pair_end()); !sent)
+        return tl::make_unexpected(sent.error());
     }
   }
 
@@ -349,11 +312,11 @@ class Measuring {
     if (other < own_.rank) {
       (void)Pair(peer(own_.rank), number, SteadyClock::now() + 2 * patience_.pair)
           .follow(listening_);
-      return "done\n";
+      return "done";
     }
     const LinkFacts facts = lead_pair(number, other);
-    if (!facts.trouble.empty()) return "trouble " + facts.trouble + "\n";
-    return fmt::format("link {} {} {}\n", facts.round_trip.count(), facts.there, facts.back);
+    if (!facts.trouble.empty()) return "trouble " + facts.trouble;
+    return fmt::format("link {} {} {}", facts.round_trip.count(), facts.there, facts.back);
   }
 
   LinkFacts lead_pair(int number, int higher) {
@@ -365,37 +328,29 @@ class Measuring {
     return facts;
   }
 
-  // Rank 0 may come later.
-  Result<TimedSocket> join() {
-    while (true) {
-      auto leader = TimedSocket::connect(own_.address, own_.port, meeting_end_);
-      if (!leader) {
-        if (SteadyClock::now() + connect_pause >= meeting_end_) return of_rank(0, leader.error());
-        std::this_thread::sleep_for(connect_pause);
-        continue;
-      }
-      const std::string hello = fmt::format("hello {} {} {} {}\n", own_.task, own_.rank,
-                                            peer(own_.rank).port, peer(own_.rank).token);
-      if (auto sent = leader->send(hello, meeting_end_); !sent) return of_rank(0, sent.error());
-      for (int rank = 0; rank < own_.world; ++rank) {
-        const auto line = leader->line(meeting_end_);
-        if (!line) return of_rank(0, line.error());
-        const std::vector<std::string_view> words = split(*line, ' ');
-        const auto port = words.size() == 5 ? whole_number(words[3], 0, UINT16_MAX) : std::nullopt;
-        if (!port || words[0] != "peer" || words[1] != std::to_string(rank))
-          return misunderstood(0);
-        if (rank != own_.rank) peer(rank) = {std::string(words[2]), *port, std::string(words[4])};
-      }
-      return std::move(*leader);
+  Result<void> join() {
+    const Peer& self = peer(own_.rank);
+    auto meeting =
+        RankMeeting::meet(own_, fmt::format("{} {}", self.port, self.token), meeting_end_);
+    if (!meeting) return tl::make_unexpected(meeting.error());
+    ranks_ = std::move(*meeting);
+    for (int rank = 0; rank < own_.world; ++rank) {
+      const auto line = ranks_.receive(0, meeting_end_);
+      if (!line) return tl::make_unexpected(line.error());
+      const std::vector<std::string_view> words = split(*line, ' ');
+      const auto port = words.size() == 5 ? whole_number(words[3], 0, UINT16_MAX) : std::nullopt;
+      if (!port || words[0] != "peer" || words[1] != std::to_string(rank)) return misunderstood(0);
+      if (rank != own_.rank) peer(rank) = {std::string(words[2]), *port, std::string(words[4])};
     }
+    return {};
   }
 
-  const LinkRank& own_;
+  const MeetingRank& own_;
   const LinkPatience& patience_;
   std::vector<Peer> peers_;
   Descriptor listening_;
   Deadline meeting_end_;
-  std::map<int, TimedSocket> ranks_;  ///< of rank 0
+  RankMeeting ranks_;
   /// Of each rank how often it was not reached, while nobody has reached it.
   std::map<int, int> troubles_;
   static constexpr int never_left = std::numeric_limits<int>::min() / 2;
@@ -404,7 +359,7 @@ class Measuring {
 
 }  // namespace
 
-Result<std::vector<LinkFacts>> measure_links(const LinkRank& own, const LinkPatience& patience) {
+Result<std::vector<LinkFacts>> measure_links(const MeetingRank& own, const LinkPatience& patience) {
   return Measuring(own, patience).run();
 }
 

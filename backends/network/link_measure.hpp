@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "backends/network/rank_meeting.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/fitness/link_report.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {
-
-/// A rank that measures, of those that do so together.
-struct LinkRank {
-  int rank = 0;
-  int world = 1;
-  std::string address = {};  ///< numeric; where rank 0 listens
-  int port = 0;
-  std::string task = {};  ///< a word; whoever names another is sent away
-};
 
 /// How long is waited.
 struct LinkPatience {
@@ -29,7 +20,7 @@ struct LinkPatience {
 /// other pairs do, for 150 ms each; what is slow then, once more with nobody beside. Rank 0 gets
 /// what all have found. Blocks; nothing is waited for without an end. An error names the rank that
 /// has not come, or has gone.
-Result<std::vector<LinkFacts>> measure_links(const LinkRank& own,
+Result<std::vector<LinkFacts>> measure_links(const MeetingRank& own,
                                              const LinkPatience& patience = {});
 
 }  // namespace train

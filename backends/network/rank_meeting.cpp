@@ -5,53 +5,51 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <thread>
 #include <utility>
 
 #include "config_schema/text/text.hpp"
+#include "launcher/wire/line_words.hpp"
 
-// "hello TASK RANK WORDS...", and nothing else, is what a rank begins with.
+// "hello TASK RANK WORDS" is what a rank begins with.
 namespace train {
 
 namespace {
 
 using namespace std::chrono_literals;
-using SteadyClock = std::chrono::steady_clock;
 
-constexpr auto stranger_patience = 1s;
+constexpr auto hello_patience = 1s;
 constexpr auto connect_pause = 50ms;
+
+}  // namespace
 
 tl::unexpected<Error> of_rank(int rank, const Error& error) {
   return fail(ErrorClass::host,
               fmt::format("rank {}: {}", rank, error.diagnostics.front().message));
 }
 
-// The word before the first space, which goes with it.
-std::string_view take_word(std::string_view& text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
+tl::unexpected<Error> misunderstood(int rank) {
+  return fail(ErrorClass::host, fmt::format("rank {} says what is not understood", rank));
 }
 
-}  // namespace
-
-Result<RankMeeting> RankMeeting::meet(const MeetingRank& own, Deadline deadline) {
+Result<RankMeeting> RankMeeting::meet(const MeetingRank& own, std::string_view words,
+                                      Deadline deadline) {
   RankMeeting meeting;
-  auto met = own.rank == 0 ? meeting.lead(own, deadline) : meeting.join(own, deadline);
+  auto met = own.rank == 0 ? meeting.lead(own, deadline) : meeting.join(own, words, deadline);
   if (!met) return tl::make_unexpected(met.error());
   return meeting;
 }
 
 Result<void> RankMeeting::send(int rank, std::string_view line, Deadline deadline) {
   auto sent = others_.at(rank).socket.send(std::string(line) + "\n", deadline);
-  return sent ? sent : of_rank(rank, sent.error());
+  if (!sent) return of_rank(rank, sent.error());
+  return {};
 }
 
 Result<std::string> RankMeeting::receive(int rank, Deadline deadline) {
   auto line = others_.at(rank).socket.line(deadline);
-  return line ? line : of_rank(rank, line.error());
+  if (!line) return of_rank(rank, line.error());
+  return line;
 }
 
 Result<void> RankMeeting::lead(const MeetingRank& own, Deadline deadline) {
@@ -63,7 +61,8 @@ Result<void> RankMeeting::lead(const MeetingRank& own, Deadline deadline) {
   while (static_cast<int>(others_.size()) + 1 < own.world) {
     auto socket = accept_from(door, deadline);
     if (!socket) break;
-    const auto hello = socket->line(std::min(deadline, SteadyClock::now() + stranger_patience));
+    const auto hello =
+        socket->line(std::min(deadline, std::chrono::steady_clock::now() + hello_patience));
     if (hello) welcome(own, std::move(*socket), *hello);
   }
   for (int rank = 1; rank < own.world; ++rank)
@@ -72,29 +71,26 @@ Result<void> RankMeeting::lead(const MeetingRank& own, Deadline deadline) {
   return {};
 }
 
-void RankMeeting::welcome(const MeetingRank& own, TimedSocket socket, const std::string& hello) {
-  std::string_view rest = hello;
-  if (take_word(rest) != "hello" || take_word(rest) != own.task) return;
-  const std::string_view word = take_word(rest);
-  int rank = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
-  const bool is_number = error == std::errc() && end == word.data() + word.size();
-  if (!is_number || rank < 1 || rank >= own.world || others_.contains(rank)) return;
+void RankMeeting::welcome(const MeetingRank& own, TimedSocket socket, std::string_view hello) {
+  if (next_word(hello) != "hello" || next_word(hello) != own.task) return;
+  const auto rank = whole_number(next_word(hello), 1, own.world - 1);
+  if (!rank || others_.contains(*rank)) return;
   std::string address = socket.peer();
-  others_.emplace(rank, Other{std::move(socket), std::move(address), std::string(rest)});
+  others_.emplace(*rank, Other{std::move(socket), std::move(address), std::string(hello)});
 }
 
 // Rank 0 may come later.
-Result<void> RankMeeting::join(const MeetingRank& own, Deadline deadline) {
+Result<void> RankMeeting::join(const MeetingRank& own, std::string_view words, Deadline deadline) {
   while (true) {
     auto socket = TimedSocket::connect(own.address, own.port, deadline);
     if (!socket) {
-      if (SteadyClock::now() + connect_pause >= deadline) return of_rank(0, socket.error());
+      if (std::chrono::steady_clock::now() + connect_pause >= deadline)
+        return of_rank(0, socket.error());
       std::this_thread::sleep_for(connect_pause);
       continue;
     }
     others_.emplace(0, Other{std::move(*socket), own.address, {}});
-    return send(0, fmt::format("hello {} {} {}", own.task, own.rank, own.words), deadline);
+    return send(0, fmt::format("hello {} {} {}", own.task, own.rank, words), deadline);
   }
 }
 

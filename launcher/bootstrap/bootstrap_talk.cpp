@@ -8,19 +8,13 @@
 
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
+#include "launcher/wire/line_words.hpp"
 
 namespace train {
 namespace {
 
 constexpr std::size_t max_kept_noise = 500;
 constexpr const char* be_quiet = "make the login shell of this user quiet for commands";
-
-std::string_view take_word(std::string_view& text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
-}
 
 // "10.77.1.3", "fe80::1%eth0"; what sshd does not know it calls UNKNOWN.
 bool is_numeric_address(std::string_view word) {
@@ -35,10 +29,10 @@ bool is_numeric_address(std::string_view word) {
 // $SSH_CONNECTION: the client's address and port, the server's address and port; or nothing.
 bool parse_connection(std::string_view line, BootstrapAnswer& answer) {
   if (line.empty()) return true;
-  const std::string_view client = take_word(line);
-  (void)take_word(line);
-  const std::string_view host = take_word(line);
-  (void)take_word(line);
+  const std::string_view client = next_word(line);
+  (void)next_word(line);
+  const std::string_view host = next_word(line);
+  (void)next_word(line);
   if (is_numeric_address(client)) answer.client_address = client;
   if (is_numeric_address(host)) answer.host_address = host;
   return line.empty();
@@ -93,15 +87,15 @@ std::string BootstrapReader::noise() const {
 
 std::optional<BootstrapAnswer> BootstrapReader::parse(std::string_view line) const {
   using Kind = BootstrapAnswer::Kind;
-  const std::string_view word = take_word(line);
+  const std::string_view word = next_word(line);
   BootstrapAnswer answer;
   if (word == "ready") {
     answer.kind = Kind::ready;
     if (!parse_connection(line, answer)) return std::nullopt;
   } else if (word == "need") {
     answer.kind = Kind::need;
-    answer.machine = take_word(line);
-    answer.system = take_word(line);
+    answer.machine = next_word(line);
+    answer.system = next_word(line);
   } else if (word == "failed") {
     answer.kind = Kind::failed;
     answer.reason = line;

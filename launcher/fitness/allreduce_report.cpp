@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "config_schema/text/text.hpp"
 #include "launcher/wire/json_fields.hpp"
+#include "launcher/wire/line_words.hpp"
 #include "launcher/wire/message_limits.hpp"
 
 namespace train {
@@ -27,23 +27,6 @@ constexpr std::size_t longest_version = 16;
 constexpr std::size_t longest_gpu_name = 96;
 constexpr std::size_t id_digits = 2 * 128;
 constexpr std::size_t longest_quote = 80;
-
-std::string_view next_word(std::string_view& line) {
-  const std::size_t end = std::min(line.find(' '), line.size());
-  const std::string_view word = line.substr(0, end);
-  line.remove_prefix(std::min(end + 1, line.size()));
-  return word;
-}
-
-// A whole word of digits, as far as a signed number goes.
-std::optional<std::uint64_t> number_in(std::string_view word) {
-  std::int64_t value = 0;
-  const char* end = word.data() + word.size();
-  const auto [rest, error] = std::from_chars(word.data(), end, value);
-  if (word.empty() || !is_digit(word[0]) || error != std::errc() || rest != end)
-    return std::nullopt;
-  return static_cast<std::uint64_t>(value);
-}
 
 bool is_version(std::string_view word) {
   return !word.empty() && word.size() <= longest_version &&
@@ -188,8 +171,8 @@ bool AllReduceTalk::take_ready(std::string_view line) {
 }
 
 bool AllReduceTalk::take_copy(std::string_view line) {
-  const auto to_device = number_in(next_word(line));
-  const auto from_device = number_in(next_word(line));
+  const auto to_device = natural_number(next_word(line));
+  const auto from_device = natural_number(next_word(line));
   if (!is_ready() || facts_.to_device != 0 || !line.empty()) return false;
   facts_.to_device = to_device.value_or(0);
   facts_.from_device = from_device.value_or(0);
@@ -204,9 +187,9 @@ bool AllReduceTalk::take_id(std::string_view line) {
 
 bool AllReduceTalk::take_size(std::string_view line) {
   const std::size_t index = facts_.times.size();
-  const auto bytes = number_in(next_word(line));
-  const auto time = number_in(next_word(line));
-  const auto wrong = number_in(next_word(line));
+  const auto bytes = natural_number(next_word(line));
+  const auto time = natural_number(next_word(line));
+  const auto wrong = natural_number(next_word(line));
   if (facts_.from_device == 0 || index == sizes_.size() || bytes != sizes_[index] ||
       time.value_or(0) == 0 || wrong.value_or(looked_at + 1) > looked_at || !line.empty())
     return false;

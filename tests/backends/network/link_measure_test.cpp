@@ -17,14 +17,14 @@ namespace {
 // A port on which nobody listens, of the kernel's choice.
 int free_port() { return port_of(listen_on_all(0)); }
 
-LinkRank rank_of(int rank, int world, int port) {
+MeetingRank rank_of(int rank, int world, int port) {
   return {rank, world, "127.0.0.1", port, "abcd2345"};
 }
 
 using Links = Result<std::vector<LinkFacts>>;
 
 // These ranks, each in a thread.
-std::vector<Links> measured_by(const std::vector<LinkRank>& ranks, const LinkPatience& patience) {
+std::vector<Links> measured_by(const std::vector<MeetingRank>& ranks, const LinkPatience& patience) {
   std::vector<std::optional<Links>> results(ranks.size());
   {
     std::vector<std::jthread> threads;
@@ -83,9 +83,9 @@ TEST_CASE("a rank alone has no links") {
 TEST_CASE("strangers at the door are sent away, and the ranks still meet") {
   const int port = free_port();
   std::jthread stranger([&] {
-    // A rank of another task, one that there is not, one without a port, and no rank at all.
+    // A rank of another task, one that there is not, one without a number, and no rank at all.
     for (const char* words : {"hello other 1 5 t\n", "hello abcd2345 7 5 t\n", "GET / HTTP/1.1\n",
-                              "hello abcd2345 1\n"}) {
+                              "hello abcd2345 one 5 t\n"}) {
       const Deadline end = in(600s);
       auto socket = connected(port);
       if (!socket) return;

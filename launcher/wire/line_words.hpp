@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace train {
+
+/// The word before the next space, which goes from the line with it.
+inline std::string_view next_word(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+/// The number that the whole word is, in decimal digits, as far as a signed number goes.
+inline std::optional<std::uint64_t> natural_number(std::string_view word) {
+  std::uint64_t number = 0;
+  const char* const end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, number);
+  if (error != std::errc() || rest != end || number > INT64_MAX) return std::nullopt;
+  return number;
+}
+
+}  // namespace train
