@@ -16,7 +16,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/limits.hpp"
 #include "cli/agent_attach.hpp"
-#include "cli/measure_links.hpp"
+#include "cli/measure.hpp"
 #include "cli/once_per_host.hpp"
 #include "cli/report_writer.hpp"
 
@@ -45,9 +45,8 @@ int once_per_host(const std::vector<std::string>& arguments) {
   return code ? *code : tell_failure(code.error());
 }
 
-// `measure-links`, likewise.
-int measure_links() {
-  const auto line = measure_links_of_task();
+// `measure-links` and `measure-allreduce`, likewise.
+int print(const Result<std::string>& line) {
   if (!line) return tell_failure(line.error());
   return write_whole(STDOUT_FILENO, *line) == 0 ? 0 : exit_code_of(ErrorClass::host).value();
 }
@@ -59,8 +58,9 @@ int refuse(const Error& error) {
 }
 
 // `--version`, by which a host shows that it can run this, `report WORD...`, `once-per-host
-// WORD...`, `measure-links`, `agent attach KEY`, `agent reattach KEY`, `agent sweep KEY`, `agent
-// exec KEY`, `agent get KEY`, `agent look WORD`, `agent wait KEY` or `agent check WORD`.
+// WORD...`, `measure-links`, `measure-allreduce PYTHON`, `agent attach KEY`, `agent reattach KEY`,
+// `agent sweep KEY`, `agent exec KEY`, `agent get KEY`, `agent look WORD`, `agent wait KEY` or
+// `agent check WORD`.
 int run(int argc, char* argv[]) {
   const auto is = [&](int i, std::string_view word) { return i < argc && argv[i] == word; };
   if (argc == 2 && is(1, "--version")) {
@@ -68,7 +68,8 @@ int run(int argc, char* argv[]) {
     return 0;
   }
   if (argc > 1 && is(1, "report")) return report({argv + 2, argv + argc});
-  if (argc == 2 && is(1, "measure-links")) return measure_links();
+  if (argc == 2 && is(1, "measure-links")) return print(measure_links_of_task());
+  if (argc == 3 && is(1, "measure-allreduce")) return print(measure_allreduce_of_task(argv[2]));
   if (argc > 1 && is(1, "once-per-host")) return once_per_host({argv + 2, argv + argc});
   if (const auto enough = check_stack_limit(); !enough) return refuse(enough.error());
   if (argc == 4 && is(1, "agent") && is(2, "attach"))

@@ -9,7 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/host_look.hpp"
-#include "cli/link_check.hpp"
+#include "cli/measured_checks.hpp"
 #include "cli/table.hpp"
 #include "cli/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
@@ -28,6 +28,7 @@ struct HostCheck {
   std::vector<CheckedHost> hosts;
   std::vector<HostFinding> findings;
   std::optional<LinkCheck> links = {};
+  std::optional<AllReduceCheck> allreduce = {};
 };
 
 // What is asked of hosts, and of which.
@@ -35,6 +36,7 @@ struct Inquiry {
   std::vector<Host> hosts;
   FitnessRequest request;
   std::map<std::string, int> ranks;  ///< that the plan starts there, by the host's name
+  std::vector<EnvironmentEntry> environment = {};  ///< that the experiment sets, without secrets
 };
 
 // As a rank starts there, with what is known before a launch; secrets are not needed to look.
@@ -65,6 +67,8 @@ Inquiry inquiry_of(const Request& request, const Plan& plan) {
   inquiry.request.brings_context = !request.context_directory.empty();
   for (const PlannedHost& host : plan.trial.hosts) inquiry.ranks[host.host.name] = host.rank_count;
   inquiry.hosts = request.inventory.hosts;
+  for (const EnvironmentEntry& entry : request.user_variables.of_experiment)
+    if (!entry.secret) inquiry.environment.push_back(entry);
   return inquiry;
 }
 
@@ -221,21 +225,50 @@ std::string links_text(const HostCheck& check) {
                      escaped(pair(*longest)));
 }
 
+std::string nccl_text(const HostCheck& check) {
+  if (!check.allreduce) return {};
+  std::string text;
+  for (const std::string& line : allreduce_text(*check.allreduce, check.hosts))
+    text += (text.empty() ? "\n" : "") + escaped(line) + "\n";
+  return text;
+}
+
+void add_findings(HostCheck& check, std::vector<HostFinding> findings) {
+  for (HostFinding& finding : findings) check.findings.push_back(std::move(finding));
+}
+
+// Of hosts that are fit and that `concerns`; `what` ends with "not measured".
+template <class Concerns>
+void add_not_measured(HostCheck& check, const char* word, const char* what, const Error& error,
+                      Concerns concerns) {
+  const Diagnostic& why = error.diagnostics.front();
+  for (std::size_t i = 0; i < check.hosts.size(); ++i)
+    if (fitness_of(check.findings, i) == Fitness::fit && concerns(check.hosts[i]))
+      check.findings.push_back(
+          {i, Fitness::unknown, word, fmt::format("{}: {}", what, why.message), why.hint});
+}
+
 // Adds what is found at the links between the hosts that are fit.
 void look_at_links(const CheckFlags& flags, HostCheck& check, std::optional<StopSignals>& signals) {
   auto links = check_links(flags.request, check.hosts, check.findings, signals);
-  if (!links) {
-    const Diagnostic& why = links.error().diagnostics.front();
-    for (std::size_t i = 0; i < check.hosts.size(); ++i)
-      if (fitness_of(check.findings, i) == Fitness::fit)
-        check.findings.push_back(
-            {i, Fitness::unknown, "link", "its links were not measured: " + why.message, why.hint});
-    return;
-  }
+  if (!links)
+    return add_not_measured(check, "link", "its links were not measured", links.error(),
+                            [](const CheckedHost&) { return true; });
   check.links = std::move(*links);
-  if (!check.links) return;
-  for (HostFinding& finding : judge_links(*check.links, check.hosts))
-    check.findings.push_back(std::move(finding));
+  if (check.links) add_findings(check, judge_links(*check.links, check.hosts));
+}
+
+// The same of NCCL, on their GPUs.
+void look_at_allreduce(const CheckFlags& flags, const Inquiry& inquiry, HostCheck& check,
+                       std::optional<StopSignals>& signals) {
+  auto measured =
+      check_allreduce(flags.request, inquiry.environment, check.hosts, check.findings, signals);
+  if (!measured)
+    return add_not_measured(check, "nccl", "NCCL was not measured", measured.error(),
+                            has_nvidia_slots);
+  check.allreduce = std::move(*measured);
+  if (check.allreduce) return add_findings(check, judge_allreduce(*check.allreduce, check.hosts));
+  talk("no slot of a host that is fit is a GPU of NVIDIA: NCCL was not measured");
 }
 
 }  // namespace
@@ -281,11 +314,13 @@ ExitCode check_command(const CheckFlags& flags) {
   if (!inquiry) return report(inquiry.error());
   HostCheck check = look_at(*inquiry);
   std::optional<StopSignals> signals;
-  if (flags.full) look_at_links(flags, check, signals);
-  const ExitCode answered =
-      answer(flags.json ? fitness_document(check.hosts, check.findings,
-                                           check.links ? &*check.links : nullptr)
-                        : table_of(check) + links_text(check) + findings_text(check));
+  if (flags.full || flags.bench) look_at_links(flags, check, signals);
+  if (flags.bench) look_at_allreduce(flags, *inquiry, check, signals);
+  const ExitCode answered = answer(
+      flags.json
+          ? fitness_document(check.hosts, check.findings, check.links ? &*check.links : nullptr,
+                             check.allreduce ? &*check.allreduce : nullptr)
+          : table_of(check) + links_text(check) + nccl_text(check) + findings_text(check));
   if (answered.value() != 0) return answered;
   const ExitCode code = code_of(fitness_of(check.findings));
   const std::string summary = summary_of(check);

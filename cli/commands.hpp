@@ -56,6 +56,7 @@ ExitCode once_per_host_command(const OncePerHostFlags& flags);
 
 /// Measures the links between the ranks of the task that this is a rank of.
 ExitCode measure_links_command();
+ExitCode measure_allreduce_command(const std::string& python);
 
 struct TaskExecFlags {
   std::string task;
@@ -92,6 +93,7 @@ ExitCode task_list_command(const TaskListFlags& flags);
 struct CheckFlags {
   RequestFlags request;  ///< without a config: of the hosts alone
   bool full = false;     ///< the links between them as well
+  bool bench = false;    ///< and NCCL
   bool json = false;
 };
 /// Looks whether hosts are fit, for an experiment or as such: 0 when all are, 1 when one is not, 2

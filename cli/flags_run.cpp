@@ -123,11 +123,17 @@ void add_once_per_host(CLI::App& app, Chosen& chosen, OncePerHostFlags& flags) {
   once->callback([&] { chosen = [&] { return once_per_host_command(flags); }; });
 }
 
-// What `check --full` launches, which nobody calls by hand.
-void add_measure_links(CLI::App& app, Chosen& chosen) {
+// What `check --full` and `--bench` launch, which nobody calls by hand.
+void add_measuring(CLI::App& app, Chosen& chosen) {
   CLI::App* measure = app.add_subcommand("measure-links", "Measure the links between the ranks");
   measure->group("");
   measure->callback([&] { chosen = [] { return measure_links_command(); }; });
+  CLI::App* nccl = app.add_subcommand("measure-allreduce", "Measure NCCL with the ranks");
+  nccl->group("");
+  auto python = std::make_shared<std::string>("python3");
+  nccl->add_option("PYTHON", *python, "Whose NCCL it is");
+  nccl->callback(
+      [&chosen, python] { chosen = [python] { return measure_allreduce_command(*python); }; });
 }
 
 }  // namespace
@@ -150,6 +156,8 @@ void add_check_command(CLI::App& app, Chosen& chosen, CheckFlags& flags) {
   command->add_flag(
       "--full", flags.full,
       "Measure the links between the hosts that are fit as well, with a rank on each");
+  command->add_flag("--bench", flags.bench,
+                    "Measure NCCL's all-reduce on their GPUs as well, after the links");
   command->add_flag("--json", flags.json, "Print JSON");
   command->callback([&] { chosen = [&] { return check_command(flags); }; });
 }
@@ -158,7 +166,7 @@ void add_run_commands(CLI::App& app, Chosen& chosen, RunFlags& flags) {
   add_launch(app, chosen, flags.launch, flags.tee, flags.wait);
   add_plan(app, chosen, flags.plan);
   add_report(app, chosen, flags.report);
-  add_measure_links(app, chosen);
+  add_measuring(app, chosen);
   add_once_per_host(app, chosen, flags.once);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
-#include "cli/measure_links.hpp"
+#include "cli/measure.hpp"
 #include "cli/once_per_host.hpp"
 #include "cli/report_writer.hpp"
 #include "cli/talk.hpp"
@@ -21,6 +21,11 @@ ExitCode once_per_host_command(const OncePerHostFlags& flags) {
 
 ExitCode measure_links_command() {
   const auto line = measure_links_of_task();
+  return line ? answer(*line) : report(line.error());
+}
+
+ExitCode measure_allreduce_command(const std::string& python) {
+  const auto line = measure_allreduce_of_task(python);
   return line ? answer(*line) : report(line.error());
 }
 

@@ -52,7 +52,7 @@ backends/control: posix event_loop
 backends/link: posix event_loop
 backends/local: posix event_loop process
 backends/context: posix event_loop process
-backends/fitness: posix process context
+backends/fitness: posix process context network accelerator
 backends/results: posix context
 backends/log: posix event_loop process
 backends/openssh: posix event_loop process link

@@ -169,11 +169,15 @@ Result<void> AllReduceProcess::give_id(std::string_view id) {
 }
 
 Result<AllReduceFacts> AllReduceProcess::finish(milliseconds limit) {
-  const auto deadline = Steady::now() + limit;
-  const auto heard = conversation_->hear([](const auto& talk) { return talk.is_done(); }, limit,
-                                         "NCCL did not come to an end");
-  if (!heard) return tl::make_unexpected(heard.error());
-  conversation_->await_end(deadline);
+  const AllReduceTalk& talk = conversation_->talk();
+  while (!talk.is_done()) {
+    const std::size_t told = talk.facts().times.size();
+    const auto heard = conversation_->hear(
+        [&](const auto&) { return talk.is_done() || talk.facts().times.size() > told; }, limit,
+        "NCCL got no further");
+    if (!heard) return tl::make_unexpected(heard.error());
+  }
+  conversation_->await_end(Steady::now() + limit);
   return conversation_->talk().facts();
 }
 

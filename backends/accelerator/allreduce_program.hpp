@@ -43,7 +43,7 @@ class AllReduceProcess {
   Result<std::string> id(milliseconds limit);
   /// To every rank, rank 0 included: they meet, and measure.
   Result<void> give_id(std::string_view id);
-  /// What it has measured, when it has ended well.
+  /// What it has measured, when it has ended well. The limit is for each size.
   Result<AllReduceFacts> finish(milliseconds limit);
 
  private:

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "backends/posix/short_run.hpp"
+#include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
-#include "launcher/wire/line_words.hpp"
 
 namespace train {
 

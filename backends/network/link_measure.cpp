@@ -12,8 +12,8 @@
 
 #include "backends/network/rank_meeting.hpp"
 #include "backends/posix/random.hpp"
+#include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
-#include "launcher/wire/line_words.hpp"
 
 // All ranks meet at rank 0, and stay connected to it, who says what comes next. Lines, of words:
 //   RANK -> 0  hello TASK RANK PORT TOKEN  where others find it
@@ -136,7 +136,8 @@ class Pair {
 /// A rank that listens for others.
 class Measuring {
  public:
-  Measuring(const MeetingRank& own, const LinkPatience& patience) : own_(own), patience_(patience) {}
+  Measuring(const MeetingRank& own, const LinkPatience& patience)
+      : own_(own), patience_(patience) {}
 
   Result<std::vector<LinkFacts>> run() {
     if (own_.world < 2) return std::vector<LinkFacts>();

@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
-#include "launcher/wire/line_words.hpp"
 
 // "hello TASK RANK WORDS" is what a rank begins with.
 namespace train {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "config_schema/text/line_words.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/bootstrap/bootstrap_command.hpp"
-#include "launcher/wire/line_words.hpp"
 
 namespace train {
 namespace {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/wire/json_fields.hpp"
-#include "launcher/wire/line_words.hpp"
 #include "launcher/wire/message_limits.hpp"
 
 namespace train {
@@ -93,6 +93,43 @@ AllReduceReport read_report(const json& value) {
   return report;
 }
 
+json json_of(const AllReduceReport& report) {
+  json times = json::array();
+  for (const AllReduceTime& time : report.times) times.push_back(json_of(time));
+  json ranks = json::array();
+  for (const AllReduceRank& rank : report.ranks) ranks.push_back(json_of(rank));
+  return {{"world", report.world}, {"times", std::move(times)}, {"ranks", std::move(ranks)}};
+}
+
+json json_of(const AllReduceGroup& group) {
+  if (group.troubles.empty())
+    return {{"members", group.members}, {"report", json_of(group.report)}};
+  json troubles = json::array();
+  for (const auto& [place, words] : group.troubles)
+    troubles.push_back(
+        {{"place", place}, {"words", from_bytes(cut_to_json(words, longest_trouble))}});
+  return {{"members", group.members}, {"troubles", std::move(troubles)}};
+}
+
+// With a report of all members, or the trouble of one.
+AllReduceGroup group_of(const json& value, int world) {
+  AllReduceGroup group;
+  group.members = int_list_field(value, "members", 0, world - 1, static_cast<std::size_t>(world));
+  const auto count = static_cast<int>(group.members.size());
+  if (value.contains("report")) {
+    group.report = read_report(field(value, "report"));
+    if (group.report.world != count || group.report.ranks.size() != group.members.size() ||
+        group.report.times.empty())
+      throw Malformed{"a group's report is not of all its members"};
+    return group;
+  }
+  for (const json& trouble : array_field(value, "troubles", group.members.size()))
+    group.troubles[int_field(trouble, "place", 0, count - 1)] =
+        text_field(trouble, "words", longest_trouble);
+  if (group.troubles.empty()) throw Malformed{"a group has measured nothing"};
+  return group;
+}
+
 tl::unexpected<Error> cannot_join(const std::string& why) {
   return fail(ErrorClass::host,
               "the all-reduce of several hosts is not told by all of them: " + why);
@@ -156,7 +193,7 @@ bool AllReduceTalk::take_known(std::string_view line) {
   if (word == "copy") return take_copy(line);
   if (word == "id") return take_id(line);
   if (word == "size") return take_size(line);
-  is_done_ = line.empty() && facts_.from_device != 0 && facts_.times.size() == sizes_.size();
+  is_done_ = line.empty() && !facts_.times.empty();
   return is_done_;
 }
 
@@ -232,19 +269,30 @@ Result<AllReduceReport> report_of_all(const std::vector<AllReduceReport>& parts)
 }
 
 std::string encode_allreduce_report(const AllReduceReport& report) {
-  json times = json::array();
-  for (const AllReduceTime& time : report.times) times.push_back(json_of(time));
-  json ranks = json::array();
-  for (const AllReduceRank& rank : report.ranks) ranks.push_back(json_of(rank));
-  const json value = {
-      {"world", report.world}, {"times", std::move(times)}, {"ranks", std::move(ranks)}};
-  return value.dump() + "\n";
+  return json_of(report).dump() + "\n";
 }
 
 Result<AllReduceReport> decode_allreduce_report(std::string_view line) {
   return decode_document<AllReduceReport>(line, longest_allreduce_report,
                                           "what hosts say of their all-reduce is not understood",
                                           read_report);
+}
+
+std::string encode_allreduce_groups(const std::vector<AllReduceGroup>& groups) {
+  json all = json::array();
+  for (const AllReduceGroup& group : groups) all.push_back(json_of(group));
+  return json{{"groups", std::move(all)}}.dump() + "\n";
+}
+
+Result<std::vector<AllReduceGroup>> decode_allreduce_groups(std::string_view line, int world) {
+  return decode_document<std::vector<AllReduceGroup>>(
+      line, longest_allreduce_groups, "what ranks say of their all-reduces is not understood",
+      [&](const json& value) {
+        std::vector<AllReduceGroup> groups;
+        for (const json& group : array_field(value, "groups", most_allreduce_groups))
+          groups.push_back(group_of(group, world));
+        return groups;
+      });
 }
 
 }  // namespace train

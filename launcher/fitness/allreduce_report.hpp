@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,8 @@ struct AllReduceFacts {
   // Of memory of the host that is locked, in bytes per second.
   std::uint64_t to_device = 0;
   std::uint64_t from_device = 0;
-  std::vector<AllReduceTime> times = {};  ///< of this rank, for each of `allreduce_sizes`
+  /// Of this rank, for each of `allreduce_sizes`, or the first of them where more take too long.
+  std::vector<AllReduceTime> times = {};
 
   bool operator==(const AllReduceFacts&) const = default;
 };
@@ -52,7 +54,7 @@ struct AllReduceFacts {
 ///     ready CUDA NCCL GPU
 ///     copy TO_DEVICE FROM_DEVICE
 ///     id HEX                         rank 0 alone: by what the ranks meet
-///     size BYTES NANOSECONDS WRONG   for each size
+///     size BYTES NANOSECONDS WRONG   for each size, as long as they take less than half a second
 ///     done
 ///
 /// or, in place of any of them, "trouble WORDS" as the last. Nothing of it is trusted. A line that
@@ -91,7 +93,7 @@ class AllReduceTalk {
 /// Whether a text is an id as ranks say it: 128 bytes in lower-case hex.
 bool is_allreduce_id(std::string_view text);
 
-/// A rank in the report of several.
+/// A rank in the report of several, by its place among them.
 struct AllReduceRank {
   int rank = 0;
   std::string cuda = {};
@@ -123,5 +125,23 @@ Result<AllReduceReport> report_of_all(const std::vector<AllReduceReport>& parts)
 /// is none.
 std::string encode_allreduce_report(const AllReduceReport& report);
 Result<AllReduceReport> decode_allreduce_report(std::string_view line);
+
+/// Ranks of a task that have measured together.
+struct AllReduceGroup {
+  std::vector<int> members = {};  ///< the task's ranks; in the report each has its place here
+  AllReduceReport report = {};    ///< empty where there was trouble
+  std::map<int, std::string> troubles = {};  ///< by place: why this one has not measured
+
+  bool operator==(const AllReduceGroup&) const = default;
+};
+
+/// The most groups of a task, and bytes of their line.
+inline constexpr std::size_t most_allreduce_groups = 8 * most_allreduce_ranks;
+inline constexpr std::size_t longest_allreduce_groups = std::size_t{16} << 20;
+
+/// One line, its end included; and the reverse, of the line without its end, of so many ranks:
+/// class `host` when it is none.
+std::string encode_allreduce_groups(const std::vector<AllReduceGroup>& groups);
+Result<std::vector<AllReduceGroup>> decode_allreduce_groups(std::string_view line, int world);
 
 }  // namespace train

@@ -128,10 +128,54 @@ Json shown(const LinkCheck& check, const std::vector<CheckedHost>& hosts) {
   return links;
 }
 
+// A rank of a group, of the task's rank.
+Json shown(const AllReduceRank& each, int rank, const AllReduceCheck& check,
+           const std::vector<CheckedHost>& hosts) {
+  return {{"host", hosts[check.host_of(rank)].host.name},
+          {"gpu", check.gpu_of(rank)},
+          {"gpu_name", each.gpu},
+          {"cuda", each.cuda},
+          {"nccl", each.nccl},
+          {"bytes_per_second_to_gpu", each.to_device},
+          {"bytes_per_second_from_gpu", each.from_device},
+          {"wrong_sums", each.wrong}};
+}
+
+Json shown(const AllReduceCheck& check, const std::vector<CheckedHost>& hosts) {
+  Json groups = Json::array();
+  for (const AllReduceGroup& group : check.groups) {
+    const auto rank_at = [&](int place) { return group.members[static_cast<std::size_t>(place)]; };
+    Json names = Json::array();
+    for (const int host : hosts_of(group, check.host_of_rank))
+      names.push_back(hosts[check.hosts[static_cast<std::size_t>(host)]].host.name);
+    Json times = Json::array();
+    for (const AllReduceTime& time : group.report.times)
+      times.push_back({{"bytes", time.bytes},
+                       {"ns", time.time.count()},
+                       {"bus_bytes_per_second", static_cast<std::uint64_t>(bus_bandwidth(
+                                                    time.bytes, time.time, group.report.world))}});
+    Json ranks = Json::array();
+    for (const AllReduceRank& each : group.report.ranks)
+      ranks.push_back(shown(each, rank_at(each.rank), check, hosts));
+    Json errors = Json::array();
+    for (const auto& [place, words] : group.troubles)
+      errors.push_back({{"host", hosts[check.host_of(rank_at(place))].host.name},
+                        {"gpu", check.gpu_of(rank_at(place))},
+                        {"error", words}});
+    groups.push_back({{"hosts", std::move(names)},
+                      {"gpus", group.members.size()},
+                      {"times", std::move(times)},
+                      {"ranks", std::move(ranks)},
+                      {"errors", std::move(errors)}});
+  }
+  return groups;
+}
+
 }  // namespace
 
 std::string fitness_document(const std::vector<CheckedHost>& hosts,
-                             const std::vector<HostFinding>& findings, const LinkCheck* links) {
+                             const std::vector<HostFinding>& findings, const LinkCheck* links,
+                             const AllReduceCheck* allreduce) {
   const std::vector<LiveHost> live = live_hosts_of(hosts);
   Json all = Json::array();
   for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -145,7 +189,8 @@ std::string fitness_document(const std::vector<CheckedHost>& hosts,
   }
   const Json document = {{"fitness", to_string(fitness_of(findings))},
                          {"hosts", std::move(all)},
-                         {"links", links != nullptr ? shown(*links, hosts) : Json(nullptr)}};
+                         {"links", links != nullptr ? shown(*links, hosts) : Json(nullptr)},
+                         {"nccl", allreduce != nullptr ? shown(*allreduce, hosts) : Json(nullptr)}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

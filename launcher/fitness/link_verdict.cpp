@@ -11,14 +11,22 @@ namespace train {
 
 namespace {
 
-constexpr const char* cable_hint =
-    "look at cable, port and duplex of its interface ('ethtool'), its MTU, and what else uses it";
+constexpr LinkWords tcp_words = {
+    "link",
+    "its link to {}",
+    "no data goes between it and {}",
+    "no other host exchanges data with it",
+    "look at cable, port and duplex of its interface ('ethtool'), its MTU, and what else uses it",
+    "others of both hosts are not slow: look at the switches and routes between these two "
+    "('tracepath')",
+    "look for a firewall between the two, or packets that are too large for a link ('tracepath')",
+    pace_text};
 
 /// Links of which each has two ranks, and what is found at them.
 class LinkJudge {
  public:
-  LinkJudge(const LinkCheck& check, const std::vector<CheckedHost>& hosts)
-      : check_(check), hosts_(hosts), standard_(standard_of(check.links)) {
+  LinkJudge(const LinkCheck& check, const std::vector<CheckedHost>& hosts, const LinkWords& words)
+      : check_(check), hosts_(hosts), words_(words), standard_(standard_of(check.links)) {
     for (const LinkFacts& link : check.links)
       for (const int rank : {link.from, link.to}) {
         OfRank& of = ranks_[rank];
@@ -70,14 +78,18 @@ class LinkJudge {
   }
   const std::string& name_of(int rank) const { return hosts_[check_.host_of(rank)].host.name; }
   void add(int rank, Fitness fitness, std::string message, std::string hint) {
-    found_.push_back({check_.host_of(rank), fitness, "link", std::move(message), std::move(hint)});
+    found_.push_back(
+        {check_.host_of(rank), fitness, words_.check, std::move(message), std::move(hint)});
   }
 
+  std::string named(std::string_view other) const {
+    return fmt::format(fmt::runtime(words_.link), other);
+  }
   // What is slow of it, and what others have.
   std::string words_of(const LinkFacts& link) const {
     if (carries_little(link, standard_))
-      return fmt::format("carries {}, where most hosts have {}", pace_text(link.pace()),
-                         pace_text(standard_.pace));
+      return fmt::format("carries {}, where most hosts have {}", words_.rate(link.pace()),
+                         words_.rate(standard_.pace));
     return fmt::format("has a round trip of {}, where most hosts have {}",
                        round_trip_text(link.round_trip), round_trip_text(standard_.round_trip));
   }
@@ -85,8 +97,8 @@ class LinkJudge {
   void blame(int rank, const OfRank& of) {
     if (of.mute == of.links.size())
       return add(rank, Fitness::unfit,
-                 fmt::format("no other host exchanges data with it: {}", of.links.front()->trouble),
-                 "look for a firewall between it and the others");
+                 fmt::format("{}: {}", words_.nothing_with_others, of.links.front()->trouble),
+                 words_.nothing_hint);
     // The median of its links.
     std::vector<const LinkFacts*> measured;
     for (const LinkFacts* link : of.links)
@@ -94,21 +106,20 @@ class LinkJudge {
     std::sort(measured.begin(), measured.end(),
               [](const auto* a, const auto* b) { return a->pace() < b->pace(); });
     add(rank, Fitness::unfit,
-        fmt::format("its link to others {}", words_of(*measured[measured.size() / 2])), cable_hint);
+        fmt::format("{} {}", named("others"), words_of(*measured[measured.size() / 2])),
+        words_.host_hint);
   }
 
   void slow(const LinkFacts& link) {
-    add(link.to, Fitness::unfit,
-        fmt::format("its link to {} {}", name_of(link.from), words_of(link)),
-        "others of both hosts are not slow: look at the switches and routes between these two "
-        "('tracepath')");
+    add(link.to, Fitness::unfit, fmt::format("{} {}", named(name_of(link.from)), words_of(link)),
+        words_.pair_hint);
   }
 
   void not_reached(const LinkFacts& link) {
     add(link.to, Fitness::unfit,
-        fmt::format("no data goes between it and {}: {}", name_of(link.from), link.trouble),
-        "look for a firewall between the two, or packets that are too large for a link "
-        "('tracepath')");
+        fmt::format("{}: {}", fmt::format(fmt::runtime(words_.nothing), name_of(link.from)),
+                    link.trouble),
+        words_.nothing_hint);
   }
 
   void note_structure(const std::vector<const LinkFacts*>& links) {
@@ -123,6 +134,7 @@ class LinkJudge {
 
   const LinkCheck& check_;
   const std::vector<CheckedHost>& hosts_;
+  const LinkWords& words_;
   const LinkStandard standard_;
   std::map<int, OfRank> ranks_;
   std::vector<HostFinding> found_;
@@ -132,7 +144,11 @@ class LinkJudge {
 
 std::vector<HostFinding> judge_links(const LinkCheck& check,
                                      const std::vector<CheckedHost>& hosts) {
-  return LinkJudge(check, hosts).judge();
+  return judge_links(check, hosts, tcp_words);
+}
+std::vector<HostFinding> judge_links(const LinkCheck& check, const std::vector<CheckedHost>& hosts,
+                                     const LinkWords& words) {
+  return LinkJudge(check, hosts, words).judge();
 }
 
 std::string pace_text(std::uint64_t bytes_per_second) {

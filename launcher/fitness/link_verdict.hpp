@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/fitness/link_report.hpp"
@@ -29,6 +30,21 @@ std::vector<HostFinding> judge_links(const LinkCheck& check, const std::vector<C
 
 /// "9.4 Gbit/s", of bytes per second.
 std::string pace_text(std::uint64_t bytes_per_second);
+
+/// How a kind of link is spoken of; "{}" stands for the other host.
+struct LinkWords {
+  const char* check;                     ///< of findings
+  std::string_view link;                 ///< "its link to {}"
+  std::string_view nothing;              ///< before the reason: "no data goes between it and {}"
+  std::string_view nothing_with_others;  ///< before the reason
+  const char* host_hint;                 ///< the next steps: for a host that is slow with most,
+  const char* pair_hint;                 ///< for a pair that is,
+  const char* nothing_hint;              ///< and where nothing goes
+  std::string (*rate)(std::uint64_t);    ///< of bytes per second
+};
+/// The same for any kind of link.
+std::vector<HostFinding> judge_links(const LinkCheck& check, const std::vector<CheckedHost>& hosts,
+                                     const LinkWords& words);
 /// "23 us", "1.2 ms".
 std::string round_trip_text(nanoseconds round_trip);
 

@@ -15,7 +15,8 @@ install_library() {
     local host
     cp "$fake" "$shared/" || exit 1
     for host in "${nodes[@]}"; do
-        on "$host" 'cp /srv/shared/libnvidia-ml.so.1 /usr/local/lib/ && ldconfig && mkdir -p /etc/fake_nvml &&
+        on "$host" 'mkdir -p /srv/lib && cp /srv/shared/libnvidia-ml.so.1 /srv/lib/ &&
+            echo /srv/lib >/etc/ld.so.conf.d/fake.conf && ldconfig && mkdir -p /etc/fake_nvml &&
             echo "NVIDIA A100-SXM4-80GB:2" >/etc/fake_nvml/FAKE_NVML_GPUS &&
             nvidia-smi --query-gpu=uuid --format=csv,noheader | paste -sd, >/etc/fake_nvml/FAKE_NVML_UUIDS'
     done

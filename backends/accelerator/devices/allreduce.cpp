@@ -34,10 +34,13 @@ constexpr std::size_t longest_name = 96;  // of a GPU
 
 constexpr std::uint64_t least_size = 8;
 constexpr std::uint64_t size_factor = 8;
-constexpr std::uint64_t measured_warm_ups = 4;  // after the first, which makes connections
-constexpr std::uint64_t fewest_rounds = 5;
+constexpr std::uint64_t measured_warm_ups = 2;  // after the first, which makes connections
+constexpr std::uint64_t fewest_rounds = 3;
 constexpr std::uint64_t most_rounds = 200;
 constexpr std::uint64_t nanoseconds_of_rounds = 100'000'000;
+// A size of which one all-reduce is to take longer, by the one before, is left out: on a network of
+// 1 Gbit/s 1 GiB takes 17 s.
+constexpr std::uint64_t longest_nanoseconds = 500'000'000;
 // A stream is asked without a pause for so long, which is more than what is measured takes; who
 // waits for longer waits for somebody that may have gone.
 constexpr std::uint64_t busy_nanoseconds = 300'000'000;
@@ -240,8 +243,10 @@ class Measurement {
   Measurement(const Gpu& used, std::uint64_t rank, std::uint64_t world)
       : used_(used), rank_(rank), world_(world) {}
 
-  void say_size(std::uint64_t bytes) const {
-    const std::uint64_t rounds = rounds_of(bytes);
+  // Whether the next size is worth its time, which all ranks say alike.
+  bool say_size(std::uint64_t bytes) const {
+    const std::uint64_t pace = pace_of(bytes);
+    const std::uint64_t rounds = rounds_of(pace);
     const std::uint64_t took = time_of(rounds, bytes) / rounds;
     line.raw("size ");
     line.number(bytes);
@@ -250,6 +255,7 @@ class Measurement {
     line.raw(" ");
     line.number(wrong_sums(bytes));
     end_line();
+    return pace * size_factor < longest_nanoseconds;
   }
 
  private:
@@ -281,15 +287,18 @@ class Measurement {
     wait();
     return now() - begin;
   }
-  // The same on all ranks, or they would wait for each other for ever: by the pace of the slowest,
-  // which each hears of.
-  std::uint64_t rounds_of(std::uint64_t bytes) const {
+  // The nanoseconds that the slowest rank takes, which each hears of.
+  std::uint64_t pace_of(std::uint64_t bytes) const {
     (void)time_of(1, bytes);
     std::uint64_t pace = time_of(measured_warm_ups, bytes) / measured_warm_ups;
     must(gpu.copy_to_device(used_.memory, &pace, sizeof pace), "cannot copy to the GPU");
     add(1, nccl::DataType::uint64, nccl::Operation::max);
     wait();
     must(gpu.copy_from_device(&pace, used_.memory, sizeof pace), "cannot copy from the GPU");
+    return pace;
+  }
+  // The same on all ranks, or they would wait for each other for ever.
+  static std::uint64_t rounds_of(std::uint64_t pace) {
     const std::uint64_t rounds = nanoseconds_of_rounds / (pace + (pace == 0));
     if (rounds < fewest_rounds) return fewest_rounds;
     return rounds > most_rounds ? most_rounds : rounds;
@@ -341,7 +350,7 @@ int run_allreduce(int count, const char* const* words) {
        "cannot join the other ranks");
   const Measurement measurement(used, rank, world);
   for (std::uint64_t bytes = least_size; bytes <= largest; bytes *= size_factor)
-    measurement.say_size(bytes);
+    if (!measurement.say_size(bytes)) break;
 
   must(nccl_library.destroy(ranks), "cannot leave the other ranks");
   used.release();

@@ -101,7 +101,8 @@ TEST_CASE("ranks of one, two and four processes add right, and say how fast") {
     CHECK(facts->gpu == "NVIDIA H100 number " + std::to_string(number));
     CHECK(facts->to_device > 0);
     CHECK(facts->from_device > 0);
-    REQUIRE(facts->times.size() == allreduce_sizes(largest).size());
+    // On a machine that is slow enough larger ones are left out.
+    REQUIRE_FALSE(facts->times.empty());
     for (const AllReduceTime& time : facts->times) {
       CHECK(time.time > 0ns);
       CHECK(time.wrong == 0);
@@ -110,8 +111,9 @@ TEST_CASE("ranks of one, two and four processes add right, and say how fast") {
   }
   const auto report = report_of_all(parts);
   REQUIRE(report);
-  CHECK(report->times.back().bytes == largest);
-  CHECK((bus_bandwidth(largest, report->times.back().time, world) > 0) == (world > 1));
+  const AllReduceTime last = report->times.back();
+  CHECK(last.bytes == allreduce_sizes(largest)[report->times.size() - 1]);
+  CHECK((bus_bandwidth(last.bytes, last.time, world) > 0) == (world > 1));
   CHECK_FALSE(has_child());
 }
 
@@ -122,7 +124,7 @@ TEST_CASE("a rank whose sums are wrong says how many") {
   for (const AllReduceTime& time : found[0]->times) CHECK(time.wrong == 0);
   // Of two floats the last is the one in the middle as well.
   CHECK(found[1]->times.front().wrong == 2);
-  CHECK(found[1]->times.back().wrong == 1);
+  for (std::size_t i = 1; i < found[1]->times.size(); ++i) CHECK(found[1]->times[i].wrong == 1);
 }
 
 TEST_CASE("a host without a driver, an NCCL or one of its functions says so before ranks meet") {
@@ -174,7 +176,7 @@ TEST_CASE("an NCCL that does not know its last error is used all the same") {
 TEST_CASE("an NCCL that hangs is ended at the limit, and its warning is told") {
   const GpuHost host(Pretended{{"FAKE_NCCL_HANG", "ncclCommInitRank"}});
   // What it prints may come after a limit that is short, and then it is not told.
-  CHECK(host.trouble(300ms).starts_with("NCCL did not come to an end within 300 ms"));
+  CHECK(host.trouble(300ms).starts_with("NCCL got no further within 300 ms"));
   CHECK(eventually(no_child_runs));
 }
 

@@ -5,12 +5,19 @@
 //
 //   FAKE_CUDA_FAIL="FUNCTION=CODE"   a function that fails
 //   FAKE_CUDA_PRINTS="LINE"          what cuInit prints on standard output, without its end
+//   FAKE_CUDA_SLOW="DEVICE"          one that copies at a tenth of the rate of the others
+//
+// What the environment does not say, a file /etc/fake_cuda/NAME may. Large copies take a time of
+// their own and move nothing, so that their rate is not that of the machine.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "backends/accelerator/devices/cuda.hpp"
+#include "tests/backends/accelerator/fake_setting.hpp"
 
 using namespace train::cuda;
 
@@ -20,14 +27,25 @@ constexpr Status invalid_value{1};
 constexpr Status no_device{100};
 
 Status failure_of(const std::string& function) {
-  const char* value = std::getenv("FAKE_CUDA_FAIL");
-  const std::string fault = value != nullptr ? value : "";
+  const std::string fault = fake_setting("/etc/fake_cuda", "FAKE_CUDA_FAIL");
   const std::size_t equals = fault.find('=');
   if (fault.substr(0, equals) != function) return Status::success;
   return Status{std::atoi(fault.c_str() + equals + 1)};
 }
 
 void* at(Memory memory) { return reinterpret_cast<void*>(memory); }
+
+constexpr std::size_t large = std::size_t{16} << 20;
+std::string used_device = "0";
+
+void copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes < large) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const bool is_slow = fake_setting("/etc/fake_cuda", "FAKE_CUDA_SLOW") == used_device;
+  std::this_thread::sleep_for(std::chrono::milliseconds(is_slow ? 200 : 20));
+}
 
 }  // namespace
 
@@ -48,6 +66,7 @@ Status cuGetErrorString(Status status, const char** words) {
 }
 Status cuDeviceGet(Device* device, int ordinal) {
   *device = ordinal;
+  used_device = std::to_string(ordinal);
   return failure_of("cuDeviceGet");
 }
 Status cuDeviceGetName(char* name, int length, Device device) {
@@ -78,11 +97,11 @@ Status cuMemFreeHost(void* memory) {
   return failure_of("cuMemFreeHost");
 }
 Status cuMemcpyHtoD_v2(Memory to, const void* from, std::size_t bytes) {
-  std::memcpy(at(to), from, bytes);
+  copy(at(to), from, bytes);
   return failure_of("cuMemcpyHtoD_v2");
 }
 Status cuMemcpyDtoH_v2(void* to, Memory from, std::size_t bytes) {
-  std::memcpy(to, at(from), bytes);
+  copy(to, at(from), bytes);
   return failure_of("cuMemcpyDtoH_v2");
 }
 Status cuMemsetD32Async(Memory memory, unsigned int word, std::size_t words, Stream) {

@@ -7,6 +7,10 @@
 //   FAKE_NCCL_HANG="FUNCTION"        one that never returns, after a warning
 //   FAKE_NCCL_CRASH="FUNCTION"       one that ends the process by a signal
 //   FAKE_NCCL_WRONG="RANK"           a rank whose last float of each sum is wrong
+//   FAKE_NCCL_PACE="BYTES"           how many a host takes in a second; 0, as without it: no matter
+//
+// What the environment does not say, a file /etc/fake_cuda/NAME may. Of many numbers only those are
+// added that anybody looks at: the first, one in the middle and the last.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -14,6 +18,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +27,7 @@
 #include <thread>
 
 #include "backends/accelerator/devices/nccl.hpp"
+#include "tests/backends/accelerator/fake_setting.hpp"
 
 using namespace train::nccl;
 
@@ -29,7 +35,7 @@ namespace {
 
 constexpr Status system_error{2};
 constexpr std::size_t most_ranks = 8;
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t piece_bytes = std::size_t{1} << 12;
 
 // What the processes share; a new file is all zeros.
 struct Shared {
@@ -43,6 +49,7 @@ struct OneRank {
   Shared* shared;
   int rank;
   int ranks;
+  std::size_t pace;  ///< bytes per second; 0: as fast as the machine is
 
   // Returns when all ranks have called it, which may be never.
   void meet() const {
@@ -56,16 +63,23 @@ struct OneRank {
 
   template <class Number, class Combine>
   void reduce(const void* from, void* to, std::size_t count, Combine combine) const {
+    if (pace > 0)
+      std::this_thread::sleep_for(
+          std::chrono::nanoseconds(count * sizeof(Number) * 1'000'000'000 / pace));
     constexpr std::size_t most = piece_bytes / sizeof(Number);
-    for (std::size_t begin = 0; begin < count; begin += most) {
-      const std::size_t size = std::min(most, count - begin);
-      std::memcpy(shared->pieces[rank], static_cast<const Number*>(from) + begin,
-                  size * sizeof(Number));
-      meet();
-      Number* result = static_cast<Number*>(to) + begin;
-      for (std::size_t i = 0; i < size; ++i) result[i] = combined<Number>(i, combine);
-      meet();
-    }
+    if (count <= most) return reduce_piece<Number>(from, to, 0, count, combine);
+    for (const std::size_t at : {std::size_t{0}, count / 2, count - 1})
+      reduce_piece<Number>(from, to, at, 1, combine);
+  }
+  template <class Number, class Combine>
+  void reduce_piece(const void* from, void* to, std::size_t begin, std::size_t size,
+                    Combine combine) const {
+    std::memcpy(shared->pieces[rank], static_cast<const Number*>(from) + begin,
+                size * sizeof(Number));
+    meet();
+    Number* result = static_cast<Number*>(to) + begin;
+    for (std::size_t i = 0; i < size; ++i) result[i] = combined<Number>(i, combine);
+    meet();
   }
   template <class Number, class Combine>
   Number combined(std::size_t i, Combine combine) const {
@@ -78,10 +92,9 @@ struct OneRank {
 
 OneRank& of(Communicator communicator) { return *reinterpret_cast<OneRank*>(communicator); }
 
-bool is_named(const char* variable, const std::string& word) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && word == value;
-}
+std::string setting(const char* name) { return fake_setting("/etc/fake_cuda", name); }
+
+bool is_named(const char* variable, const std::string& word) { return setting(variable) == word; }
 
 Status failure_of(const std::string& function) {
   if (is_named("FAKE_NCCL_HANG", function)) {
@@ -89,8 +102,7 @@ Status failure_of(const std::string& function) {
     for (;;) ::pause();
   }
   if (is_named("FAKE_NCCL_CRASH", function)) ::raise(SIGSEGV);
-  const char* value = std::getenv("FAKE_NCCL_FAIL");
-  const std::string fault = value != nullptr ? value : "";
+  const std::string fault = setting("FAKE_NCCL_FAIL");
   const std::size_t equals = fault.find('=');
   if (fault.substr(0, equals) != function) return Status::success;
   return Status{std::atoi(fault.c_str() + equals + 1)};
@@ -114,7 +126,8 @@ const char* ncclGetLastError(Communicator) { return "Call to connect failed : Co
 
 Status ncclGetUniqueId(UniqueId* id) {
   const std::string path =
-      std::string(std::getenv("FAKE_NCCL_FOLDER")) + "/nccl-" + std::to_string(::getpid());
+      setting("FAKE_NCCL_FOLDER") + "/nccl-" + std::to_string(::getpid()) + "-" +
+      std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 || path.size() >= sizeof id->bytes || ::ftruncate(fd, sizeof(Shared)) != 0)
     return system_error;
@@ -133,7 +146,8 @@ Status ncclCommInitRank(Communicator* communicator, int ranks, UniqueId id, int 
   void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   ::close(fd);
   if (memory == MAP_FAILED) return system_error;
-  auto* one = new OneRank{static_cast<Shared*>(memory), rank, ranks};
+  const auto pace = static_cast<std::size_t>(std::atoll(setting("FAKE_NCCL_PACE").c_str()));
+  auto* one = new OneRank{static_cast<Shared*>(memory), rank, ranks, pace};
   one->meet();
   *communicator = reinterpret_cast<Communicator>(one);
   return Status::success;

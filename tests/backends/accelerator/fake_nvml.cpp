@@ -21,11 +21,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "backends/accelerator/nvml.hpp"
+#include "tests/backends/accelerator/fake_setting.hpp"
 
 namespace {
 
@@ -33,13 +33,7 @@ using namespace train::nvml;
 
 constexpr Return invalid_argument = 2;
 
-std::string setting(const char* name) {
-  if (const char* value = std::getenv(name)) return value;
-  std::ifstream file(std::string("/etc/fake_nvml/") + name);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
+std::string setting(const char* name) { return fake_setting("/etc/fake_nvml", name); }
 
 std::vector<std::string> words_of(const char* variable) {
   std::vector<std::string> words;

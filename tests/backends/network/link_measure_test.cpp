@@ -24,7 +24,8 @@ MeetingRank rank_of(int rank, int world, int port) {
 using Links = Result<std::vector<LinkFacts>>;
 
 // These ranks, each in a thread.
-std::vector<Links> measured_by(const std::vector<MeetingRank>& ranks, const LinkPatience& patience) {
+std::vector<Links> measured_by(const std::vector<MeetingRank>& ranks,
+                               const LinkPatience& patience) {
   std::vector<std::optional<Links>> results(ranks.size());
   {
     std::vector<std::jthread> threads;
