@@ -13,6 +13,7 @@
 #include "backends/posix/connected_process.hpp"
 #include "backends/posix/files.hpp"
 #include "config_schema/text/duration.hpp"
+#include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/wire/line_buffer.hpp"
 
@@ -23,8 +24,13 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t longest_line = 4'096;
-constexpr std::size_t most_words = 2'048;  // of standard error: its end
-constexpr std::size_t told_lines = 3;      // of these
+constexpr std::size_t longest_word = 600;  // of a line of standard error
+constexpr std::size_t told_lines = 3;      // of these, the last
+
+// Before NCCL's name of a network, which a blank or the end of the line ends: of releases
+// until 2.26 and of later ones.
+constexpr std::string_view network_words[] = {"NCCL INFO Using network ",
+                                              "NCCL INFO Assigned NET plugin "};
 
 }  // namespace
 
@@ -37,6 +43,7 @@ class AllReduceProcess::Conversation {
   Conversation& operator=(const Conversation&) = delete;
 
   const AllReduceTalk& talk() const { return talk_; }
+  const std::string& network() const { return network_; }
 
   // Until it has said so much; `late` says what has not come to pass at the limit.
   template <class IsEnough>
@@ -107,9 +114,22 @@ class AllReduceProcess::Conversation {
     const ssize_t count = read_some(process_.errors.get(), buffer, sizeof buffer);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     has_errors_ = count > 0;
-    if (!has_errors_) return;
-    errors_.append(buffer, static_cast<std::size_t>(count));
-    if (errors_.size() > most_words) errors_.erase(0, errors_.size() - most_words);
+    error_lines_.feed({buffer, static_cast<std::size_t>(std::max<ssize_t>(count, 0))});
+    if (!has_errors_ || error_lines_.rest().size() > longest_line) error_lines_.feed("\n");
+    while (const auto line = error_lines_.next()) take_error(*line);
+  }
+
+  // What NCCL tells besides its warnings is not for people.
+  void take_error(std::string_view line) {
+    line = trim(line);
+    for (const std::string_view words : network_words)
+      if (const std::size_t at = line.find(words); at != line.npos) {
+        std::string_view rest = line.substr(at + words.size());
+        network_ = next_word(rest).substr(0, longest_nccl_network);
+      }
+    if (line.empty() || line.find(" NCCL INFO ") != line.npos) return;
+    last_words_.emplace_back(line.substr(0, longest_word));
+    if (last_words_.size() > told_lines) last_words_.erase(last_words_.begin());
   }
 
   // It has closed its output before it was done, so it has ended, or does so now.
@@ -128,12 +148,13 @@ class AllReduceProcess::Conversation {
   std::string with_last_words(std::string text) {
     pollfd errors{process_.errors.get(), POLLIN, 0};
     for (int i = 0; i < most_reads && has_errors_ && ::poll(&errors, 1, 0) > 0; ++i) read_errors();
-    std::vector<std::string_view> lines = split(trim(errors_), '\n');
-    if (lines.size() > told_lines) lines.erase(lines.begin(), lines.end() - told_lines);
+    if (!trim(error_lines_.rest()).empty()) {
+      error_lines_.feed("\n");
+      while (const auto line = error_lines_.next()) take_error(*line);
+    }
     const char* before = ": ";
-    for (const std::string_view line : lines) {
-      if (trim(line).empty()) continue;
-      text.append(before).append(trim(line));
+    for (const std::string& line : last_words_) {
+      text.append(before).append(line);
       before = "; ";
     }
     return text;
@@ -146,7 +167,9 @@ class AllReduceProcess::Conversation {
   AllReduceTalk talk_;
   LineBuffer lines_;
   bool has_errors_ = true;
-  std::string errors_;
+  LineBuffer error_lines_;
+  std::vector<std::string> last_words_;
+  std::string network_;
 };
 
 AllReduceProcess::AllReduceProcess(std::unique_ptr<Conversation> conversation)
@@ -178,7 +201,9 @@ Result<AllReduceFacts> AllReduceProcess::finish(milliseconds limit) {
     if (!heard) return tl::make_unexpected(heard.error());
   }
   conversation_->await_end(Steady::now() + limit);
-  return conversation_->talk().facts();
+  AllReduceFacts facts = talk.facts();
+  facts.network = conversation_->network();
+  return facts;
 }
 
 Result<AllReduceProcess> start_allreduce(const DeviceProgram& program, const AllReduceCall& call,

@@ -18,6 +18,7 @@ std::vector<std::vector<int>> groups_of_hosts(const std::vector<int>& host_of_ra
   for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank)
     ranks[host_of_rank[rank]].push_back(static_cast<int>(rank));
   std::vector<std::vector<int>> groups;
+  groups.reserve(ranks.size());
   for (auto& [host, of_host] : ranks) groups.push_back(std::move(of_host));
   return groups;
 }
@@ -33,6 +34,7 @@ std::vector<int> ranks_of(const std::vector<int>& hosts, const std::vector<int>&
 std::vector<std::vector<int>> groups_of_pairs(const std::vector<std::pair<int, int>>& pairs,
                                               const std::vector<int>& host_of_rank) {
   std::vector<std::vector<int>> groups;
+  groups.reserve(pairs.size());
   for (const auto& [one, other] : pairs) groups.push_back(ranks_of({one, other}, host_of_rank));
   return groups;
 }

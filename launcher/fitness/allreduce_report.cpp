@@ -55,11 +55,14 @@ AllReduceTime time_of(const json& value) {
 }
 
 json json_of(const AllReduceRank& rank) {
-  return {
-      {"rank", rank.rank},           {"cuda", rank.cuda},
-      {"nccl", rank.nccl},           {"gpu", from_bytes(cut_to_json(rank.gpu, longest_gpu_name))},
-      {"to_device", rank.to_device}, {"from_device", rank.from_device},
-      {"wrong", rank.wrong}};
+  return {{"rank", rank.rank},
+          {"cuda", rank.cuda},
+          {"nccl", rank.nccl},
+          {"gpu", from_bytes(cut_to_json(rank.gpu, longest_gpu_name))},
+          {"network", from_bytes(cut_to_json(rank.network, longest_nccl_network))},
+          {"to_device", rank.to_device},
+          {"from_device", rank.from_device},
+          {"wrong", rank.wrong}};
 }
 
 AllReduceRank rank_of(const json& value) {
@@ -68,6 +71,7 @@ AllReduceRank rank_of(const json& value) {
   rank.cuda = version_field(value, "cuda");
   rank.nccl = version_field(value, "nccl");
   rank.gpu = text_field(value, "gpu", longest_gpu_name);
+  rank.network = text_field(value, "network", longest_nccl_network);
   rank.to_device = bytes_field(value, "to_device");
   rank.from_device = bytes_field(value, "from_device");
   rank.wrong = int_field(value, "wrong", 0, looked_at * static_cast<int>(most_sizes));
@@ -241,6 +245,7 @@ AllReduceReport report_of_rank(int rank, int world, const AllReduceFacts& facts)
                           .cuda = facts.cuda,
                           .nccl = facts.nccl,
                           .gpu = facts.gpu,
+                          .network = facts.network,
                           .to_device = facts.to_device,
                           .from_device = facts.from_device});
   for (const AllReduceTime& time : facts.times) report.ranks[0].wrong += time.wrong;

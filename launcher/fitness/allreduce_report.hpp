@@ -19,6 +19,9 @@ inline constexpr std::uint64_t most_allreduce_bytes = std::uint64_t{1} << 40;
 /// Bytes of one line of a report at most.
 inline constexpr std::size_t longest_allreduce_report = std::size_t{2} << 20;
 
+/// Bytes of the name of a network.
+inline constexpr std::size_t longest_nccl_network = 48;
+
 /// An all-reduce of one size.
 struct AllReduceTime {
   std::uint64_t bytes = 0;
@@ -40,6 +43,8 @@ struct AllReduceFacts {
   std::string cuda = {};  ///< the newest CUDA that the driver takes: "13.0"
   std::string nccl = {};  ///< "2.28.9"
   std::string gpu = {};   ///< its name
+  /// What NCCL calls the network between hosts: "IB", "Socket", a plugin's; empty: it does not say.
+  std::string network = {};
   // Of memory of the host that is locked, in bytes per second.
   std::uint64_t to_device = 0;
   std::uint64_t from_device = 0;
@@ -99,6 +104,7 @@ struct AllReduceRank {
   std::string cuda = {};
   std::string nccl = {};
   std::string gpu = {};
+  std::string network = {};
   std::uint64_t to_device = 0;
   std::uint64_t from_device = 0;
   int wrong = 0;  ///< sums of all sizes

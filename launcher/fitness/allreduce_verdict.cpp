@@ -108,6 +108,7 @@ class AllReduceJudge {
     failures();
     wrong_sums();
     versions();
+    networks();
     for (const auto& [figure, usual] : low_ones(inside_hosts(check_)))
       add(figure.rank,
           fmt::format("NCCL's all-reduce inside it carries {}, where most hosts have {}",
@@ -193,6 +194,24 @@ class AllReduceJudge {
                "install the same one everywhere: its ranks do not meet otherwise"});
   }
 
+  // A network that is there and not taken: sockets are several times slower.
+  void networks() {
+    std::set<std::size_t> told;
+    for (const AllReduceGroup& group : check_.groups) {
+      if (check_.host_count_of(group) < 2) continue;
+      for (const AllReduceRank& each : group.report.ranks) {
+        const std::size_t host = check_.host_of(rank_of(group, each.rank));
+        if (each.network == "Socket" && hosts_[host].fitness && hosts_[host].fitness->has_rdma &&
+            told.insert(host).second)
+          found_.push_back(
+              {host, Fitness::fit, nccl_check,
+               "NCCL takes TCP between hosts although there are devices for RDMA",
+               "it needs libibverbs and locked memory ('ulimit -l'), and NCCL_IB_DISABLE "
+               "unset; NCCL_DEBUG=INFO shows why it does not take them"});
+      }
+    }
+  }
+
   void slow_copies(std::uint64_t AllReduceRank::*rate, const char* direction) {
     for (const auto& [figure, usual] : low_ones(copies_of(check_, rate)))
       add(figure.rank,
@@ -219,6 +238,7 @@ std::string size_text(std::uint64_t bytes) {
 template <class Where>
 std::string spread_text(const std::vector<Figure>& figures, Where where) {
   std::vector<std::uint64_t> rates;
+  rates.reserve(figures.size());
   for (const Figure& figure : figures) rates.push_back(figure.rate);
   const auto slowest =
       *std::min_element(figures.begin(), figures.end(),
@@ -250,12 +270,14 @@ std::vector<std::string> allreduce_text(const AllReduceCheck& check,
   const AllReduceGroup* all = group_of_all(check);
   if (all != nullptr && all->troubles.empty()) {
     const BusBandwidth best = best_of(all->report);
+    const AllReduceRank& first = all->report.ranks.front();
+    const AllReduceTime& least = all->report.times.front();
     lines.push_back(
-        fmt::format("NCCL {} over {} GPUs of {} hosts: {} bus bandwidth at {}, {} at {}",
-                    all->report.ranks.front().nccl, all->members.size(), check.host_count_of(*all),
+        fmt::format("NCCL {} over {} GPUs of {} hosts{}: {} bus bandwidth at {}, {} at {}",
+                    first.nccl, all->members.size(), check.host_count_of(*all),
+                    first.network.empty() ? "" : " by " + first.network,
                     rate_text(static_cast<std::uint64_t>(best.rate)), size_text(best.bytes),
-                    round_trip_text(all->report.times.front().time),
-                    size_text(all->report.times.front().bytes)));
+                    round_trip_text(least.time), size_text(least.bytes)));
   }
   if (const auto inside = inside_hosts(check); !inside.empty())
     lines.push_back(

@@ -136,6 +136,7 @@ Json shown(const AllReduceRank& each, int rank, const AllReduceCheck& check,
           {"gpu_name", each.gpu},
           {"cuda", each.cuda},
           {"nccl", each.nccl},
+          {"network", text_or_null(each.network)},
           {"bytes_per_second_to_gpu", each.to_device},
           {"bytes_per_second_from_gpu", each.from_device},
           {"wrong_sums", each.wrong}};

@@ -40,7 +40,7 @@ healthy() {
     expect_status 0
     expect_said 0
     expect_out '^3 links: '
-    expect_out '^NCCL 2\.28\.9 over 6 GPUs of 3 hosts: [0-9.]+ [GM]B/s bus bandwidth at [0-9]+ [KM]iB, [0-9.]+ [mu]s at 8 B$'
+    expect_out '^NCCL 2\.28\.9 over 6 GPUs of 3 hosts by Socket: [0-9.]+ [GM]B/s bus bandwidth at [0-9]+ [KM]iB, [0-9.]+ [mu]s at 8 B$'
     expect_out '^inside a host: [0-9.]+ [GM]B/s \(slowest node0[1-3]: [0-9.]+ [GM]B/s\)$'
     expect_out '^between two hosts: [0-9.]+ [GM]B/s \(slowest node0[12] - node0[23]: [0-9.]+ [GM]B/s\)$'
     expect_out '^copies to a GPU: [0-9.]+ GB/s \(slowest node0[1-3] GPU [01]: [0-9.]+ GB/s\), from it: '
@@ -77,7 +77,6 @@ slow_host() {
 }
 
 slow_copies() {
-    local hosts=node01:2,node02:2
     pretend node01 FAKE_CUDA_SLOW 1
     check
     expect_status 1
@@ -93,7 +92,7 @@ failing_host() {
     check
     expect_status 1
     expect_out "^node02: unfit: NCCL's all-reduce fails on its GPU 0: cannot join the other ranks: unhandled system error"
-    expect_out '^NCCL 2\.28\.9 over 4 GPUs of 2 hosts: '
+    expect_out '^NCCL 2\.28\.9 over 4 GPUs of 2 hosts by Socket: '
     expect_said 1
     pretend node02 FAKE_NCCL_FAIL
     pretend node02 FAKE_CUDA_FAIL cuMemAlloc_v2=2

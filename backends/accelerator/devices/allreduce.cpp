@@ -120,13 +120,15 @@ void load(const char* file, Library& library, const char* may_be_missing) {
 }
 
 /// What a library prints goes to standard error: standard output is for answers, and for these
-/// alone. NCCL's warnings say most of what there is to know where it hangs, so it is to print them,
-/// there and not to a file, whatever the job has set for itself.
+/// alone. NCCL's warnings say most of what there is to know where it hangs, and a line of what it
+/// tells besides which network it takes: so it is to print these, there and not to a file, whatever
+/// the job has set for itself.
 void keep_answers() {
   answers = ::dup(STDOUT_FILENO);
   if (answers < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) ::_exit(1);
   (void)::setvbuf(stdout, nullptr, _IOLBF, 0);
-  (void)::setenv("NCCL_DEBUG", "WARN", 1);
+  (void)::setenv("NCCL_DEBUG", "INFO", 1);
+  (void)::setenv("NCCL_DEBUG_SUBSYS", "INIT,NET", 1);
   (void)::unsetenv("NCCL_DEBUG_FILE");
   (void)::setenv("NCCL_COMM_BLOCKING", "1", 1);
 }

@@ -44,16 +44,18 @@ class GpuHost {
     return start_allreduce({program_bytes()}, call, limit);
   }
   // One that has to start.
-  AllReduceProcess started(int rank = 0, int world = 1) const {
-    auto process = start(rank, world);
+  AllReduceProcess started(int rank = 0, int world = 1,
+                           const std::string& library = FAKE_NCCL_LIBRARY) const {
+    auto process = start(rank, world, ample, library);
     INFO((process ? "" : render(process.error())));
     REQUIRE(process);
     return std::move(*process);
   }
   // What all ranks have found.
-  std::vector<Result<AllReduceFacts>> measure(int world) const {
+  std::vector<Result<AllReduceFacts>> measure(
+      int world, const std::string& library = FAKE_NCCL_LIBRARY) const {
     std::vector<AllReduceProcess> ranks;
-    for (int rank = 0; rank < world; ++rank) ranks.push_back(started(rank, world));
+    for (int rank = 0; rank < world; ++rank) ranks.push_back(started(rank, world, library));
     const auto id = ranks[0].id(ample);
     REQUIRE(id);
     for (AllReduceProcess& rank : ranks) REQUIRE(rank.give_id(*id));
@@ -98,6 +100,7 @@ TEST_CASE("ranks of one, two and four processes add right, and say how fast") {
     REQUIRE(facts);
     CHECK(facts->cuda == "12.2");
     CHECK(facts->nccl == "2.28.9");
+    CHECK(facts->network == "Socket");
     CHECK(facts->gpu == "NVIDIA H100 number " + std::to_string(number));
     CHECK(facts->to_device > 0);
     CHECK(facts->from_device > 0);
@@ -171,6 +174,12 @@ TEST_CASE("an NCCL that does not know its last error is used all the same") {
   REQUIRE_FALSE(id);
   CHECK(GpuHost::words(id.error()) ==
         "NCCL makes no id for the ranks to meet by: unhandled system error");
+}
+
+TEST_CASE("an old NCCL tells of its network in other words") {
+  const auto found = GpuHost().measure(1, FAKE_OLD_NCCL_LIBRARY);
+  REQUIRE(found[0]);
+  CHECK(found[0]->network == "Socket");
 }
 
 TEST_CASE("an NCCL that hangs is ended at the limit, and its warning is told") {

@@ -35,9 +35,13 @@ const std::string ready = "ready 13.0 2.28.9 NVIDIA H100 80GB HBM3";
 const std::string copy = "copy 55000000000 52000000000";
 
 AllReduceFacts facts_of(std::int64_t nanoseconds_of_8, int wrong = 0) {
-  return {"13.0",         "2.28.9",
-          "NVIDIA H100",  55'000'000'000,
-          52'000'000'000, {{8, nanoseconds(nanoseconds_of_8), 0}, {64, 30us, wrong}}};
+  return {"13.0",
+          "2.28.9",
+          "NVIDIA H100",
+          "IB",
+          55'000'000'000,
+          52'000'000'000,
+          {{8, nanoseconds(nanoseconds_of_8), 0}, {64, 30us, wrong}}};
 }
 
 // Without its end of line.
@@ -62,7 +66,7 @@ std::string report_with(const std::string& times, const std::string& ranks) {
 
 std::string rank_with(const std::string& number) {
   return R"({"rank":)" + number +
-         R"(,"cuda":"13.0","nccl":"2.28.9","gpu":"","to_device":1,"from_device":1,"wrong":0})";
+         R"(,"cuda":"13.0","nccl":"2.28.9","gpu":"","network":"","to_device":1,"from_device":1,"wrong":0})";
 }
 
 }  // namespace
@@ -99,6 +103,7 @@ TEST_CASE("what a rank says is taken line by line") {
   CHECK(talk.is_done());
   AllReduceFacts facts = facts_of(9'000, 3);
   facts.gpu = "NVIDIA H100 80GB HBM3";
+  facts.network.clear();  // NCCL tells it elsewhere
   CHECK(talk.facts() == facts);
 }
 
@@ -198,13 +203,14 @@ TEST_CASE("a report is read as it was written, with any name of a GPU") {
   CHECK(*read == *report);
 }
 
+// Texts with their quotes.
 TEST_CASE("the largest report fits into a line") {
   AllReduceReport report{most_allreduce_ranks, {}, {}};
   for (const std::uint64_t bytes : allreduce_sizes(most_allreduce_bytes))
     report.times.push_back({bytes, nanoseconds(INT64_MAX), 3 * most_allreduce_ranks});
   for (int rank = 0; rank < most_allreduce_ranks; ++rank)
-    report.ranks.push_back({rank, std::string(16, '9'), std::string(16, '9'), std::string(96, 'x'),
-                            INT64_MAX, INT64_MAX, 39});
+    report.ranks.push_back({rank, std::string(16, '9'), std::string(16, '9'), std::string(94, 'x'),
+                            std::string(46, 'y'), INT64_MAX, INT64_MAX, 39});
   const std::string line = encoded(report);
   CHECK(line.size() <= longest_allreduce_report);
   const auto read = decode_allreduce_report(line);
@@ -228,4 +234,33 @@ TEST_CASE("what is no report, or none of a measurement, is refused") {
   std::string other = good;
   other.replace(other.find("13.0"), 4, "new");
   check_malformed(other, "'cuda' is no version");
+}
+
+TEST_CASE("groups of ranks come back as they were, each whole or with its troubles") {
+  AllReduceGroup whole;
+  whole.members = {1, 3};
+  whole.report = *report_of_all(
+      {report_of_rank(0, 2, facts_of(9'000)), report_of_rank(1, 2, facts_of(10'000))});
+  const AllReduceGroup troubled{{0}, {}, {{0, "out of memory"}}};
+  std::string line = encode_allreduce_groups({whole, troubled});
+  REQUIRE(line.ends_with('\n'));
+  line.pop_back();
+  const auto read = decode_allreduce_groups(line, 4);
+  REQUIRE(read);
+  CHECK(*read == std::vector<AllReduceGroup>{whole, troubled});
+  CHECK_FALSE(decode_allreduce_groups(line, 3));
+}
+
+TEST_CASE("groups that are none are refused") {
+  const auto refused = [](const std::string& group, const char* why) {
+    const auto read = decode_allreduce_groups(R"({"groups":[)" + group + "]}", 2);
+    REQUIRE_FALSE(read);
+    CHECK(contains(render(read.error()), why));
+  };
+  refused(R"({"members":[0]})", "troubles");
+  refused(R"({"members":[0],"troubles":[]})", "nothing");
+  refused(R"({"members":[0],"troubles":[{"place":1,"words":"x"}]})", "place");
+  refused(R"({"members":[0,1,0],"troubles":[]})", "members");
+  refused(R"({"members":[2],"troubles":[]})", "members");
+  refused(R"({"members":[0],"report":{"world":1,"times":[],"ranks":[]}})", "of all its members");
 }
