@@ -129,15 +129,6 @@ std::string table_of(const HostCheck& check) {
   return table_text(std::move(rows));
 }
 
-HostCheck look_at(const Inquiry& inquiry) {
-  HostCheck check;
-  check.hosts = HostInquiry(inquiry.hosts).check([&](const Host& host) {
-    return request_for(inquiry, host);
-  });
-  check.findings = judge(check.hosts);
-  return check;
-}
-
 std::size_t count_of(const HostCheck& check, Fitness fitness) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < check.hosts.size(); ++i)
@@ -249,8 +240,8 @@ void add_not_measured(HostCheck& check, const char* word, const char* what, cons
 }
 
 // Adds what is found at the links between the hosts that are fit.
-void look_at_links(const CheckFlags& flags, HostCheck& check, std::optional<StopSignals>& signals) {
-  auto links = check_links(flags.request, check.hosts, check.findings, signals);
+void look_at_links(const HostFlags& flags, HostCheck& check, std::optional<StopSignals>& signals) {
+  auto links = check_links(flags, check.hosts, check.findings, signals);
   if (!links)
     return add_not_measured(check, "link", "its links were not measured", links.error(),
                             [](const CheckedHost&) { return true; });
@@ -259,10 +250,9 @@ void look_at_links(const CheckFlags& flags, HostCheck& check, std::optional<Stop
 }
 
 // The same of NCCL, on their GPUs.
-void look_at_allreduce(const CheckFlags& flags, const Inquiry& inquiry, HostCheck& check,
+void look_at_allreduce(const HostFlags& flags, const Inquiry& inquiry, HostCheck& check,
                        std::optional<StopSignals>& signals) {
-  auto measured =
-      check_allreduce(flags.request, inquiry.environment, check.hosts, check.findings, signals);
+  auto measured = check_allreduce(flags, inquiry.environment, check.hosts, check.findings, signals);
   if (!measured)
     return add_not_measured(check, "nccl", "NCCL was not measured", measured.error(),
                             has_nvidia_slots);
@@ -271,10 +261,24 @@ void look_at_allreduce(const CheckFlags& flags, const Inquiry& inquiry, HostChec
   talk("no slot of a host that is fit is a GPU of NVIDIA: NCCL was not measured");
 }
 
+HostCheck look_at(const Inquiry& inquiry, const HostFlags& flags, CheckTier tier) {
+  HostCheck check;
+  check.hosts = HostInquiry(inquiry.hosts).check([&](const Host& host) {
+    return request_for(inquiry, host);
+  });
+  check.findings = judge(check.hosts);
+  // Of both tasks: a signal that ends the first ends all.
+  std::optional<StopSignals> signals;
+  if (tier != CheckTier::fast) look_at_links(flags, check, signals);
+  if (tier == CheckTier::bench) look_at_allreduce(flags, inquiry, check, signals);
+  return check;
+}
+
 }  // namespace
 
-Result<bool> leave_fit_hosts(Request& request, const Plan& plan, bool excludes) {
-  const HostCheck check = look_at(inquiry_of(request, plan));
+Result<bool> leave_fit_hosts(Request& request, const HostFlags& flags, const Plan& plan,
+                             CheckTier tier, bool excludes) {
+  const HostCheck check = look_at(inquiry_of(request, plan), flags, tier);
   Error unfit{ErrorClass::host, {}};
   for (const SharedFinding& each : shared_findings(check.findings))
     if (each.finding.fitness != Fitness::fit)
@@ -312,10 +316,10 @@ ExitCode check_command(const CheckFlags& flags) {
   const bool has_experiment = !flags.request.config.empty() || !flags.request.command.empty();
   const auto inquiry = has_experiment ? inquiry_of_experiment(flags) : inquiry_of_hosts(flags);
   if (!inquiry) return report(inquiry.error());
-  HostCheck check = look_at(*inquiry);
-  std::optional<StopSignals> signals;
-  if (flags.full || flags.bench) look_at_links(flags, check, signals);
-  if (flags.bench) look_at_allreduce(flags, *inquiry, check, signals);
+  const CheckTier tier = flags.bench  ? CheckTier::bench
+                         : flags.full ? CheckTier::full
+                                      : CheckTier::fast;
+  const HostCheck check = look_at(*inquiry, flags.request, tier);
   const ExitCode answered = answer(
       flags.json
           ? fitness_document(check.hosts, check.findings, check.links ? &*check.links : nullptr,

@@ -7,9 +7,13 @@
 
 namespace train {
 
+/// How far hosts are checked, each with what the one before does.
+enum class CheckTier { fast, full, bench };
+
 /// For a launch: looks whether all hosts of the request are fit for it, those among them that its
 /// plan does not use as well. Takes those that are not out of the request where it `excludes` them,
 /// and says which: true then. Else they are an error of class `host`, as no host at all is.
-Result<bool> leave_fit_hosts(Request& request, const Plan& plan, bool excludes);
+Result<bool> leave_fit_hosts(Request& request, const HostFlags& flags, const Plan& plan,
+                             CheckTier tier, bool excludes);
 
 }  // namespace train

@@ -21,7 +21,9 @@ struct LaunchFlags {
   bool json = false;
   bool detach = false;  ///< returns once the ranks have started
   bool strict = false;  ///< a search of which one trial fails has failed
-  bool check = false;   ///< hosts are looked at first: where one is not fit nothing is started
+  /// How hosts are looked at first ("fast", "full", "bench"; empty: not at all): where one is not
+  /// fit nothing is started,
+  std::string check;
   bool exclude_unfit = false;  ///< or the others are taken
   /// Waits for slots that others hold, so long at most; empty: without an end.
   std::optional<std::string> wait;

@@ -33,6 +33,17 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
   add_overrides(command, flags);
 }
 
+// A flag without a value is "true" to CLI11.
+CLI::Validator tier_of_check() {
+  return CLI::Validator(
+      [](std::string& tier) -> std::string {
+        if (tier == "true") tier = "fast";
+        const bool is_known = tier == "fast" || tier == "full" || tier == "bench";
+        return is_known ? "" : fmt::format("'{}' is none of fast, full and bench", tier);
+      },
+      "");
+}
+
 void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee,
                 std::string& wait) {
   CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
@@ -44,8 +55,11 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
           ->check(names("ranks"));
   command->add_flag("--strict", flags.strict,
                     "Fail a search of which any trial has failed, and not only all");
-  command->add_flag("--check", flags.check,
-                    "Look whether all hosts are fit first, as train check does");
+  command
+      ->add_flag("--check", flags.check,
+                 "Look whether all hosts are fit first, as train check does; --check=full, "
+                 "--check=bench: and measure")
+      ->check(tier_of_check());
   command->add_flag("--exclude-unfit", flags.exclude_unfit,
                     "Likewise, and launch without those that are not");
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");

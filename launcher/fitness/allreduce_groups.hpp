@@ -27,8 +27,8 @@ std::vector<int> able_hosts(const std::vector<AllReduceGroup>& groups,
 /// Three rounds at most of pairs of hosts, as `link_round` has them; none of two hosts, which are
 /// all.
 std::vector<std::vector<std::pair<int, int>>> rounds_of_pairs(const std::vector<int>& hosts);
-/// What was measured between two of three and more able hosts, as of a link: the bus bandwidth is its
-/// pace, and both directions are one. Of a pair that was measured twice the better counts, as
+/// What was measured between two of three and more able hosts, as of a link: the bus bandwidth is
+/// its pace, and both directions are one. Of a pair that was measured twice the better counts, as
 /// measured alone.
 std::vector<LinkFacts> pairs_as_links(const std::vector<AllReduceGroup>& groups,
                                       const std::vector<int>& host_of_rank);

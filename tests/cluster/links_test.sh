@@ -88,6 +88,21 @@ no_slot_is_free() {
     on head "$train" task wait "$id" >"$work/wait" 2>&1 || note_failure "it fails: $(cat "$work/wait")"
 }
 
+launch_looks_first() {
+    "$cluster" slow node03 2mbit
+    run_on_head "$train" launch --check=full -H "$hosts" -n 2 -- /bin/true
+    expect_status 76
+    expect_err '^train: node03: its link to others carries '
+    expect_err '; nothing was started$'
+    run_on_head "$train" launch --check=full --exclude-unfit -H "$hosts" -n 6 -- /bin/true
+    expect_status 0
+    expect_err '^train: launching without node03$'
+    "$cluster" heal node03
+    run_on_head "$train" launch --check=half -H "$hosts" -- /bin/true
+    expect_status 64
+    expect_err "half"
+}
+
 # By hand, outside of a task.
 by_hand() {
     run_on_head "$train" measure-links
@@ -102,5 +117,6 @@ test_case "a host whose links are slow is named" slow_host
 test_case "two hosts that do not reach each other are named" pair_out_of_reach
 test_case "hosts that are not fit are left out" unfit_hosts_are_left_out
 test_case "where a slot is not free nothing is measured, and that is said" no_slot_is_free
+test_case "a launch measures links first where that is wanted" launch_looks_first
 test_case "nobody calls it by hand" by_hand
 finish

@@ -44,7 +44,8 @@ void copy(void* to, const void* from, std::size_t bytes) {
     return;
   }
   const bool is_slow = fake_setting("/etc/fake_cuda", "FAKE_CUDA_SLOW") == used_device;
-  std::this_thread::sleep_for(std::chrono::milliseconds(is_slow ? 200 : 20));
+  const std::chrono::milliseconds length(is_slow ? 200 : 20);
+  std::this_thread::sleep_for(length);  // waits: as a GPU at work
 }
 
 }  // namespace

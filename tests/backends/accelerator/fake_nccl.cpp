@@ -63,9 +63,9 @@ struct OneRank {
 
   template <class Number, class Combine>
   void reduce(const void* from, void* to, std::size_t count, Combine combine) const {
-    if (pace > 0)
-      std::this_thread::sleep_for(
-          std::chrono::nanoseconds(count * sizeof(Number) * 1'000'000'000 / pace));
+    const std::chrono::nanoseconds length(
+        pace == 0 ? 0 : count * sizeof(Number) * 1'000'000'000 / pace);
+    std::this_thread::sleep_for(length);  // waits: as a GPU at work
     constexpr std::size_t most = piece_bytes / sizeof(Number);
     if (count <= most) return reduce_piece<Number>(from, to, 0, count, combine);
     for (const std::size_t at : {std::size_t{0}, count / 2, count - 1})
