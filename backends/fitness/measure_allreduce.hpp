@@ -26,7 +26,7 @@ struct AllReduceMember {
 struct AllReducePatience {
   milliseconds meeting{60'000};
   milliseconds start{120'000};  ///< for drivers and NCCL: those of eight large GPUs take their time
-  milliseconds size{60'000};  ///< for each size; for the first, until all ranks have met
+  milliseconds size{60'000};    ///< for each size; for the first, until all ranks have met
 };
 
 /// Measures NCCL's all-reduce: inside each host; of three hosts and more between two, each with
