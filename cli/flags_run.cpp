@@ -57,8 +57,7 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
                     "Fail a search of which any trial has failed, and not only all");
   command
       ->add_flag("--check", flags.check,
-                 "Look whether all hosts are fit first, as train check does; --check=full, "
-                 "--check=bench: and measure")
+                 "Look first whether hosts are fit; --check=full, --check=bench: measure")
       ->check(tier_of_check());
   command->add_flag("--exclude-unfit", flags.exclude_unfit,
                     "Likewise, and launch without those that are not");
@@ -167,11 +166,9 @@ void add_check_command(CLI::App& app, Chosen& chosen, CheckFlags& flags) {
       ->type_name("DIR")
       ->check(names("directory"));
   add_overrides(*command, flags.request);
-  command->add_flag(
-      "--full", flags.full,
-      "Measure the links between the hosts that are fit as well, with a rank on each");
-  command->add_flag("--bench", flags.bench,
-                    "Measure NCCL's all-reduce on their GPUs as well, after the links");
+  command->add_flag("--full", flags.full,
+                    "Measure the links between fit hosts as well, with a rank on each");
+  command->add_flag("--bench", flags.bench, "Measure NCCL on their GPUs as well, after the links");
   command->add_flag("--json", flags.json, "Print JSON");
   command->callback([&] { chosen = [&] { return check_command(flags); }; });
 }
