@@ -19,16 +19,18 @@ touch "$here.$RANK"
 until [ -e "$here.0" ] && [ -e "$here.1" ] && [ -e "$here.2" ]; do sleep 0.05; done
 BASH
 
-# Rank 1 fails in the attempts before number $1; the others run for ever until then.
+# Rank 1 fails in the attempts before number $1; the others run for ever until then. In attempt $2, where
+# that is said, it waits for a file before.
 cat >"$shared/flaky" <<'BASH'
 echo "attempt $TRAIN_RESTART_COUNT of rank $RANK, told $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS, port $MASTER_PORT"
 [ "$TRAIN_RESTART_COUNT" -lt "$1" ] || exit 0
 . /srv/shared/here
 [ "$RANK" = 1 ] || exec sleep 4711
+[ "$TRAIN_RESTART_COUNT" != "$2" ] || until [ -e /srv/shared/told ]; do sleep 0.05; done
 echo "not yet: $TRAIN_RESTART_COUNT" >&2
 exit 3
 BASH
-flaky() { echo -- /bin/bash /srv/shared/flaky "$1"; }
+flaky() { echo -- /bin/bash /srv/shared/flaky "$1" "${2:-never}"; }
 
 # Runs for ever in attempt 0, and for a moment in later ones.
 cat >"$shared/patient" <<'BASH'
@@ -43,11 +45,20 @@ logins() { on "$1" 'grep -c Accepted /run/sshd.log' || true; }
 field() { on head "/srv/shared/bin/train task show $1 --json" | python3 -c "import json,sys; d=json.load(sys.stdin); print($2)"; }
 
 fails_twice() {
-    local before since
+    local before since watcher
     before=$(logins node02)
+    # Rank 1 may fail before other hosts have said that their ranks run.
+    rm -f "$shared/told"
+    : >"$work/err"
+    (
+        eventually 30 grep -q '^train: attempt 1: ' "$work/err"
+        touch "$shared/told"
+    ) &
+    watcher=$!
     since=$(milliseconds)
     # shellcheck disable=SC2046 # words of a command
-    launch "${on_three[@]}" --set max_restarts=5 --set restart_delay=500ms $(flaky 2)
+    launch "${on_three[@]}" --set max_restarts=5 --set restart_delay=500ms $(flaky 2 1)
+    wait "$watcher"
     expect_status 0
     expect_at_least 1 "$since" "three attempts with delays of 0.5 s and 1 s take"
     id=$(task_id)
