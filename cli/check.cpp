@@ -267,7 +267,7 @@ HostCheck look_at(const Inquiry& inquiry, const HostFlags& flags, CheckTier tier
     return request_for(inquiry, host);
   });
   check.findings = judge(check.hosts);
-  // Of both tasks: a signal that ends the first ends all.
+  // Where a signal has ended the first task no host is known to be fit for the second.
   std::optional<StopSignals> signals;
   if (tier != CheckTier::fast) look_at_links(flags, check, signals);
   if (tier == CheckTier::bench) look_at_allreduce(flags, inquiry, check, signals);
@@ -316,10 +316,7 @@ ExitCode check_command(const CheckFlags& flags) {
   const bool has_experiment = !flags.request.config.empty() || !flags.request.command.empty();
   const auto inquiry = has_experiment ? inquiry_of_experiment(flags) : inquiry_of_hosts(flags);
   if (!inquiry) return report(inquiry.error());
-  const CheckTier tier = flags.bench  ? CheckTier::bench
-                         : flags.full ? CheckTier::full
-                                      : CheckTier::fast;
-  const HostCheck check = look_at(*inquiry, flags.request, tier);
+  const HostCheck check = look_at(*inquiry, flags.request, flags.tier);
   const ExitCode answered = answer(
       flags.json
           ? fitness_document(check.hosts, check.findings, check.links ? &*check.links : nullptr,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/commands.hpp"
 #include "cli/request.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/plan/plan.hpp"
 
 namespace train {
-
-/// How far hosts are checked, each with what the one before does.
-enum class CheckTier { fast, full, bench };
 
 /// For a launch: looks whether all hosts of the request are fit for it, those among them that its
 /// plan does not use as well. Takes those that are not out of the request where it `excludes` them,

@@ -14,6 +14,13 @@ namespace train {
 // One function per command, each in a file of its own. Each says its own errors and returns the
 // exit code of the process.
 
+/// How far hosts are checked, each with what the one before does.
+enum class CheckTier {
+  fast,   ///< they are asked
+  full,   ///< and the links between them measured
+  bench,  ///< and NCCL
+};
+
 struct LaunchFlags {
   RequestFlags request;
   Tee tee;
@@ -21,9 +28,8 @@ struct LaunchFlags {
   bool json = false;
   bool detach = false;  ///< returns once the ranks have started
   bool strict = false;  ///< a search of which one trial fails has failed
-  /// How hosts are looked at first ("fast", "full", "bench"; empty: not at all): where one is not
-  /// fit nothing is started,
-  std::string check;
+  /// How hosts are looked at first, if at all: where one is not fit nothing is started,
+  std::optional<CheckTier> check;
   bool exclude_unfit = false;  ///< or the others are taken
   /// Waits for slots that others hold, so long at most; empty: without an end.
   std::optional<std::string> wait;
@@ -94,8 +100,7 @@ ExitCode task_list_command(const TaskListFlags& flags);
 
 struct CheckFlags {
   RequestFlags request;  ///< without a config: of the hosts alone
-  bool full = false;     ///< the links between them as well
-  bool bench = false;    ///< and NCCL
+  CheckTier tier = CheckTier::fast;
   bool json = false;
 };
 /// Looks whether hosts are fit, for an experiment or as such: 0 when all are, 1 when one is not, 2

@@ -25,6 +25,7 @@ struct RunFlags {
   OncePerHostFlags once;
   std::string tee = "all";
   std::string wait;
+  std::string check;
   PlanFlags plan;
 };
 /// `launch`, `plan` and `report`.

@@ -34,18 +34,15 @@ void add_request_options(CLI::App& command, RequestFlags& flags) {
 }
 
 // A flag without a value is "true" to CLI11.
-CLI::Validator tier_of_check() {
-  return CLI::Validator(
-      [](std::string& tier) -> std::string {
-        if (tier == "true") tier = "fast";
-        const bool is_known = tier == "fast" || tier == "full" || tier == "bench";
-        return is_known ? "" : fmt::format("'{}' is none of fast, full and bench", tier);
-      },
-      "");
+std::optional<CheckTier> tier_of(const std::string& text) {
+  if (text == "true" || text == "fast") return CheckTier::fast;
+  if (text == "full") return CheckTier::full;
+  if (text == "bench") return CheckTier::bench;
+  return std::nullopt;
 }
 
 void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& tee,
-                std::string& wait) {
+                std::string& wait, std::string& check) {
   CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
   command->group("Commands");
   add_request_options(*command, flags.request);
@@ -56,9 +53,13 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
   command->add_flag("--strict", flags.strict,
                     "Fail a search of which any trial has failed, and not only all");
   command
-      ->add_flag("--check", flags.check,
+      ->add_flag("--check", check,
                  "Look first whether hosts are fit; --check=full, --check=bench: measure")
-      ->check(tier_of_check());
+      ->check({[](const std::string& text) {
+                 return tier_of(text) ? std::string()
+                                      : fmt::format("'{}' is none of fast, full and bench", text);
+               },
+               ""});
   command->add_flag("--exclude-unfit", flags.exclude_unfit,
                     "Likewise, and launch without those that are not");
   command->add_flag("--raw", flags.raw, "Show output as it is: colors, progress bars");
@@ -79,6 +80,7 @@ void add_launch(CLI::App& app, Chosen& chosen, LaunchFlags& flags, std::string& 
       flags.tee.raw = flags.raw;
       if (flags.detach) flags.tee.mode = Tee::Mode::none;
       flags.wait = wait_of(wait);
+      flags.check = tier_of(check);
       return launch_command(flags);
     };
   });
@@ -166,15 +168,19 @@ void add_check_command(CLI::App& app, Chosen& chosen, CheckFlags& flags) {
       ->type_name("DIR")
       ->check(names("directory"));
   add_overrides(*command, flags.request);
-  command->add_flag("--full", flags.full,
-                    "Measure the links between fit hosts as well, with a rank on each");
-  command->add_flag("--bench", flags.bench, "Measure NCCL on their GPUs as well, after the links");
+  const auto add_tier = [&](const char* name, CheckTier tier, const char* what) {
+    command->add_flag_callback(
+        name, [&flags, tier] { flags.tier = std::max(flags.tier, tier); }, what);
+  };
+  add_tier("--full", CheckTier::full,
+           "Measure the links between fit hosts as well, with a rank on each");
+  add_tier("--bench", CheckTier::bench, "Measure NCCL on their GPUs as well, after the links");
   command->add_flag("--json", flags.json, "Print JSON");
   command->callback([&] { chosen = [&] { return check_command(flags); }; });
 }
 
 void add_run_commands(CLI::App& app, Chosen& chosen, RunFlags& flags) {
-  add_launch(app, chosen, flags.launch, flags.tee, flags.wait);
+  add_launch(app, chosen, flags.launch, flags.tee, flags.wait, flags.check);
   add_plan(app, chosen, flags.plan);
   add_report(app, chosen, flags.report);
   add_measuring(app, chosen);

@@ -207,12 +207,9 @@ ExitCode launch_command(const LaunchFlags& flags) {
     talk_warnings(request->inventory.warnings);
     return report(to_error(plan.error()));
   }
-  if (!flags.check.empty() || flags.exclude_unfit) {
-    const CheckTier tier = flags.check == "bench"  ? CheckTier::bench
-                           : flags.check == "full" ? CheckTier::full
-                                                   : CheckTier::fast;
-    const auto are_fewer =
-        leave_fit_hosts(*request, flags.request, *plan, tier, flags.exclude_unfit);
+  if (flags.check || flags.exclude_unfit) {
+    const auto are_fewer = leave_fit_hosts(
+        *request, flags.request, *plan, flags.check.value_or(CheckTier::fast), flags.exclude_unfit);
     if (!are_fewer) return report(are_fewer.error());
     if (*are_fewer)
       plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);

@@ -20,7 +20,8 @@ std::size_t index_of(const std::vector<CheckedHost>& hosts, const std::string& n
   return static_cast<std::size_t>(host - hosts.begin());
 }
 
-Result<LinkCheck> links_of(const Measured& measured, const std::vector<CheckedHost>& hosts) {
+Result<std::optional<LinkCheck>> links_of(const Measured& measured,
+                                          const std::vector<CheckedHost>& hosts) {
   LinkCheck check;
   std::set<std::string> names;
   for (const PlannedRank& rank : measured.plan.trial.ranks) {
@@ -38,8 +39,8 @@ Result<LinkCheck> links_of(const Measured& measured, const std::vector<CheckedHo
   return check;
 }
 
-Result<AllReduceCheck> allreduce_of(const Measured& measured,
-                                    const std::vector<CheckedHost>& hosts) {
+Result<std::optional<AllReduceCheck>> allreduce_of(const Measured& measured,
+                                                   const std::vector<CheckedHost>& hosts) {
   AllReduceCheck check;
   for (const PlannedHost& host : measured.plan.trial.hosts)
     check.hosts.push_back(index_of(hosts, host.host.name));
@@ -90,9 +91,7 @@ Result<std::optional<LinkCheck>> check_links(const HostFlags& flags,
                                        .longest_line = longest_link_report},
                                       signals);
   if (!measured) return tl::make_unexpected(measured.error());
-  auto check = links_of(*measured, hosts);
-  if (!check) return tl::make_unexpected(check.error());
-  return std::move(*check);
+  return links_of(*measured, hosts);
 }
 
 Result<std::optional<AllReduceCheck>> check_allreduce(
@@ -116,9 +115,7 @@ Result<std::optional<AllReduceCheck>> check_allreduce(
                      .longest_line = longest_allreduce_groups},
                     signals);
   if (!measured) return tl::make_unexpected(measured.error());
-  auto check = allreduce_of(*measured, hosts);
-  if (!check) return tl::make_unexpected(check.error());
-  return std::move(*check);
+  return allreduce_of(*measured, hosts);
 }
 
 }  // namespace train

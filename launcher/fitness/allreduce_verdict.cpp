@@ -21,6 +21,9 @@ constexpr std::size_t fewest_alike = 3;
 constexpr int sums_of_size = 3;
 constexpr const char* nccl_check = "nccl";
 
+constexpr const char* meeting_hint =
+    "NCCL_DEBUG=INFO shows over which addresses they meet; 'train check --full' tries TCP alone";
+
 constexpr LinkWords nccl_words = {
     nccl_check,
     "NCCL's all-reduce with {}",
@@ -28,7 +31,8 @@ constexpr LinkWords nccl_words = {
     "NCCL's all-reduce fails with every other host",
     "NCCL_DEBUG=INFO shows which network NCCL takes there; 'train check --full' measures TCP alone",
     "others of both hosts are not slow: look at the switches and routes between these two",
-    "NCCL_DEBUG=INFO shows over which addresses they meet; 'train check --full' tries TCP alone",
+    meeting_hint,
+    meeting_hint,
     rate_text};
 
 /// A figure of a kind of GPUs or hosts.
@@ -63,25 +67,27 @@ int rank_of(const AllReduceGroup& group, int place) {
   return group.members[static_cast<std::size_t>(place)];
 }
 
-std::vector<const AllReduceGroup*> groups_of_one_host(const AllReduceCheck& check) {
-  std::vector<const AllReduceGroup*> groups;
+using GroupList = std::vector<const AllReduceGroup*>;
+
+GroupList groups_of_one_host(const AllReduceCheck& check) {
+  GroupList groups;
   for (const AllReduceGroup& group : check.groups)
     if (check.host_count_of(group) == 1) groups.push_back(&group);
   return groups;
 }
 
 // To a GPU, or from it.
-std::vector<Figure> copies_of(const AllReduceCheck& check, std::uint64_t AllReduceRank::*rate) {
+std::vector<Figure> copies_of(const GroupList& of_hosts, std::uint64_t AllReduceRank::*rate) {
   std::vector<Figure> figures;
-  for (const AllReduceGroup* group : groups_of_one_host(check))
+  for (const AllReduceGroup* group : of_hosts)
     for (const AllReduceRank& rank : group->report.ranks)
       figures.push_back({rank.gpu, rank.*rate, rank_of(*group, rank.rank)});
   return figures;
 }
 
-std::vector<Figure> inside_hosts(const AllReduceCheck& check) {
+std::vector<Figure> inside_hosts(const GroupList& of_hosts) {
   std::vector<Figure> figures;
-  for (const AllReduceGroup* group : groups_of_one_host(check)) {
+  for (const AllReduceGroup* group : of_hosts) {
     if (!group->troubles.empty() || group->report.world < 2) continue;
     std::string kind;
     for (const AllReduceRank& rank : group->report.ranks) kind += rank.gpu + "\n";
@@ -102,14 +108,14 @@ const AllReduceGroup* group_of_all(const AllReduceCheck& check) {
 class AllReduceJudge {
  public:
   AllReduceJudge(const AllReduceCheck& check, const std::vector<CheckedHost>& hosts)
-      : check_(check), hosts_(hosts) {}
+      : check_(check), hosts_(hosts), of_hosts_(groups_of_one_host(check)) {}
 
   std::vector<HostFinding> judge() {
     failures();
     wrong_sums();
     versions();
     networks();
-    for (const auto& [figure, usual] : low_ones(inside_hosts(check_)))
+    for (const auto& [figure, usual] : low_ones(inside_hosts(of_hosts_)))
       add(figure.rank,
           fmt::format("NCCL's all-reduce inside it carries {}, where most hosts have {}",
                       rate_text(figure.rate), rate_text(usual)),
@@ -135,7 +141,7 @@ class AllReduceJudge {
   void failures() {
     constexpr const char* hint =
         "'nvidia-smi' there shows its GPUs; NCCL_DEBUG=INFO has NCCL tell more";
-    for (const AllReduceGroup* group : groups_of_one_host(check_))
+    for (const AllReduceGroup* group : of_hosts_)
       for (const auto& [place, words] : group->troubles) {
         const int rank = rank_of(*group, place);
         add(rank,
@@ -151,7 +157,7 @@ class AllReduceJudge {
         add(rank_of(*all, place),
             fmt::format("NCCL's all-reduce over {} GPUs of {} hosts fails: {}", all->members.size(),
                         check_.host_count_of(*all), all->troubles.begin()->second),
-            nccl_words.nothing_hint);
+            meeting_hint);
   }
 
   // A host that adds wrong by itself is not told of again, nor are those that measured with it.
@@ -178,7 +184,7 @@ class AllReduceJudge {
 
   void versions() {
     std::map<std::string, std::set<int>> hosts;  // of the task, by version
-    for (const AllReduceGroup* group : groups_of_one_host(check_))
+    for (const AllReduceGroup* group : of_hosts_)
       for (const AllReduceRank& each : group->report.ranks)
         hosts[each.nccl].insert(check_.task_host_of(rank_of(*group, each.rank)));
     if (hosts.size() < 2) return;
@@ -213,17 +219,17 @@ class AllReduceJudge {
   }
 
   void slow_copies(std::uint64_t AllReduceRank::*rate, const char* direction) {
-    for (const auto& [figure, usual] : low_ones(copies_of(check_, rate)))
+    for (const auto& [figure, usual] : low_ones(copies_of(of_hosts_, rate)))
       add(figure.rank,
           fmt::format("copies {} its GPU {} run at {}, where most have {}", direction,
                       check_.gpu_of(figure.rank), rate_text(figure.rate), rate_text(usual)),
           "'nvidia-smi -q' shows width and generation of its PCIe link: seat the card anew, or "
-          "look "
-          "at the slot");
+          "look at the slot");
   }
 
   const AllReduceCheck& check_;
   const std::vector<CheckedHost>& hosts_;
+  const GroupList of_hosts_;
   std::vector<HostFinding> found_;
 };
 
@@ -279,7 +285,8 @@ std::vector<std::string> allreduce_text(const AllReduceCheck& check,
                     rate_text(static_cast<std::uint64_t>(best.rate)), size_text(best.bytes),
                     round_trip_text(least.time), size_text(least.bytes)));
   }
-  if (const auto inside = inside_hosts(check); !inside.empty())
+  const GroupList of_hosts = groups_of_one_host(check);
+  if (const auto inside = inside_hosts(of_hosts); !inside.empty())
     lines.push_back(
         fmt::format("inside a host: {}", spread_text(inside, [&](const Figure& slowest) {
                       return name(check.task_host_of(slowest.rank));
@@ -298,10 +305,10 @@ std::vector<std::string> allreduce_text(const AllReduceCheck& check,
     return fmt::format("{} GPU {}", name(check.task_host_of(slowest.rank)),
                        check.gpu_of(slowest.rank));
   };
-  if (const auto to = copies_of(check, &AllReduceRank::to_device); !to.empty())
+  if (const auto to = copies_of(of_hosts, &AllReduceRank::to_device); !to.empty())
     lines.push_back(
         fmt::format("copies to a GPU: {}, from it: {}", spread_text(to, of_gpu),
-                    spread_text(copies_of(check, &AllReduceRank::from_device), of_gpu)));
+                    spread_text(copies_of(of_hosts, &AllReduceRank::from_device), of_gpu)));
   return lines;
 }
 

@@ -20,6 +20,7 @@ constexpr LinkWords tcp_words = {
     "others of both hosts are not slow: look at the switches and routes between these two "
     "('tracepath')",
     "look for a firewall between the two, or packets that are too large for a link ('tracepath')",
+    "look for a firewall between it and the others",
     pace_text};
 
 /// Links of which each has two ranks, and what is found at them.
@@ -98,7 +99,7 @@ class LinkJudge {
     if (of.mute == of.links.size())
       return add(rank, Fitness::unfit,
                  fmt::format("{}: {}", words_.nothing_with_others, of.links.front()->trouble),
-                 words_.nothing_hint);
+                 words_.nothing_with_others_hint);
     // The median of its links.
     std::vector<const LinkFacts*> measured;
     for (const LinkFacts* link : of.links)

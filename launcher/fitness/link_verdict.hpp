@@ -39,7 +39,8 @@ struct LinkWords {
   std::string_view nothing_with_others;  ///< before the reason
   const char* host_hint;                 ///< the next steps: for a host that is slow with most,
   const char* pair_hint;                 ///< for a pair that is,
-  const char* nothing_hint;              ///< and where nothing goes
+  const char* nothing_hint;              ///< where nothing goes between two,
+  const char* nothing_with_others_hint;  ///< and with any other
   std::string (*rate)(std::uint64_t);    ///< of bytes per second
 };
 /// The same for any kind of link.

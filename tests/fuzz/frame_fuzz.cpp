@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from a host, where anybody may answer. An input is read twelve times: as a stream of
-// frames, as the payload of a control frame, as the payload of an output frame, as the report of a
-// sweep, as that of a host's line, as a ticket that lies there, as what a host says of itself, as
-// what it says of its devices, as what is found of an all-reduce and what a rank says of it, as
-// what is said beside a rank, and as what is said of files.
+// What arrives from a host, where anybody may answer. An input is read thirteen times: as a stream
+// of frames, as the payload of a control frame, as the payload of an output frame, as the report of
+// a sweep, as that of a host's line, as a ticket that lies there, as what a host says of itself, as
+// what it says of its devices, as what is found of all-reduces, of one and of several, and what a
+// rank says of it, as what is said beside a rank, and as what is said of files.
 #include <algorithm>
 
 #include "config_schema/text/text.hpp"
@@ -64,52 +64,49 @@ void check_ticket(std::string_view text) {
   require(decode_ticket(encoded).has_value(), "what was encoded can be decoded", encoded);
 }
 
-void check_sweep_report(std::string_view line) {
-  const auto report = decode_sweep_report(line);
+// What is read of a line comes back from its own line; `is_same` says how much of it does, since
+// what takes more room as JSON than there is comes back cut.
+template <class Report, class IsSame>
+void check_line(std::string_view line, Result<Report> (*decode)(std::string_view),
+                std::string (*encode)(const Report&), std::size_t longest, IsSame is_same) {
+  const auto report = decode(line);
   if (!report) return check_refusal(report.error());
-  const std::string encoded = encode_sweep_report(*report);
-  require(encoded.size() <= longest_sweep_report, "a report is within bounds", encoded);
+  const std::string encoded = encode(*report);
+  require(encoded.size() <= longest, "a report is within bounds", encoded);
   require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
-  const auto again = decode_sweep_report(std::string_view(encoded).substr(0, encoded.size() - 1));
+  const auto again = decode(std::string_view(encoded).substr(0, encoded.size() - 1));
   require(again.has_value(), "what was encoded can be decoded", encoded);
-  require(again->survivors.size() < report->survivors.size() || *again == *report,
-          "a report comes back as it was sent", encoded);
+  require(is_same(*again, *report), "a report comes back as it was sent", encoded);
 }
 
-void check_host_report(std::string_view line) {
-  const auto report = decode_host_report(line);
-  if (!report) return check_refusal(report.error());
-  const std::string encoded = encode_host_report(*report);
-  require(encoded.size() <= longest_host_report, "a report is within bounds");
-  require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
-  const auto again = decode_host_report(std::string_view(encoded).substr(0, encoded.size() - 1));
-  require(again.has_value(), "what was encoded can be decoded", encoded);
-  require(again->holders.size() < report->holders.size() || *again == *report,
-          "a report comes back as it was sent", encoded);
-}
-
-// What takes more room as JSON than there is comes back cut.
-void check_device_report(std::string_view line) {
-  const auto report = decode_device_report(line);
-  if (!report) return check_refusal(report.error());
-  const std::string encoded = encode_device_report(*report);
-  require(encoded.size() <= longest_device_report, "a report is within bounds");
-  require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
-  const auto again = decode_device_report(std::string_view(encoded).substr(0, encoded.size() - 1));
-  require(again.has_value(), "what was encoded can be decoded", encoded);
-  require(again->devices.size() == report->devices.size(), "no device is left out", encoded);
-}
-
-void check_allreduce_report(std::string_view line) {
-  const auto report = decode_allreduce_report(line);
-  if (!report) return check_refusal(report.error());
-  const std::string encoded = encode_allreduce_report(*report);
-  require(encoded.size() <= longest_allreduce_report, "a report is within bounds");
-  require(encoded.find('\n') == encoded.size() - 1, "a report is one line", encoded);
-  const auto again =
-      decode_allreduce_report(std::string_view(encoded).substr(0, encoded.size() - 1));
-  require(again && again->times == report->times && again->ranks.size() == report->ranks.size(),
-          "no size and no rank is left out", encoded);
+void check_reports(std::string_view line) {
+  check_line(line, decode_sweep_report, encode_sweep_report, longest_sweep_report,
+             [](const auto& again, const auto& report) {
+               return again.survivors.size() < report.survivors.size() || again == report;
+             });
+  check_line(line, decode_host_report, encode_host_report, longest_host_report,
+             [](const auto& again, const auto& report) {
+               return again.holders.size() < report.holders.size() || again == report;
+             });
+  check_line(line, decode_device_report, encode_device_report, longest_device_report,
+             [](const auto& again, const auto& report) {
+               return again.devices.size() == report.devices.size();
+             });
+  check_line(line, decode_allreduce_report, encode_allreduce_report, longest_allreduce_report,
+             [](const auto& again, const auto& report) {
+               return again.times == report.times && again.ranks.size() == report.ranks.size();
+             });
+  check_line(
+      line, +[](std::string_view text) { return decode_allreduce_groups(text, 8); },
+      encode_allreduce_groups, longest_allreduce_groups,
+      [](const auto& again, const auto& report) {
+        return std::equal(again.begin(), again.end(), report.begin(), report.end(),
+                          [](const auto& a, const auto& b) {
+                            return a.members == b.members &&
+                                   a.troubles.size() == b.troubles.size() &&
+                                   a.report.times == b.report.times;
+                          });
+      });
 }
 
 void check_allreduce_talk(std::string_view text) {
@@ -204,12 +201,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_stream(bytes);
   check_control(bytes);
   check_output(bytes);
-  check_sweep_report(bytes);
+  check_reports(bytes);
   check_wait_report(bytes);
   check_ticket(bytes);
-  check_host_report(bytes);
-  check_device_report(bytes);
-  check_allreduce_report(bytes);
   check_allreduce_talk(bytes);
   check_exec(bytes);
   GetOrder order;

@@ -28,6 +28,7 @@
 
 #include "backends/accelerator/devices/nccl.hpp"
 #include "tests/backends/accelerator/fake_setting.hpp"
+#include "tests/support/process_barrier.hpp"
 
 using namespace train::nccl;
 
@@ -39,11 +40,9 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 12;
 
 // What the processes share; a new file is all zeros.
 struct Shared {
-  std::atomic<unsigned> arrived;
-  std::atomic<unsigned> rounds;
+  ProcessBarrier barrier;
   alignas(16) char pieces[most_ranks][piece_bytes];
 };
-static_assert(std::atomic<unsigned>::is_always_lock_free);
 
 struct OneRank {
   Shared* shared;
@@ -51,15 +50,7 @@ struct OneRank {
   int ranks;
   std::size_t pace;  ///< bytes per second; 0: as fast as the machine is
 
-  // Returns when all ranks have called it, which may be never.
-  void meet() const {
-    const unsigned round = shared->rounds;
-    if (++shared->arrived == static_cast<unsigned>(ranks)) {
-      shared->arrived = 0;
-      ++shared->rounds;
-    }
-    while (shared->rounds == round) std::this_thread::yield();
-  }
+  void meet() const { shared->barrier.meet(ranks); }
 
   template <class Number, class Combine>
   void reduce(const void* from, void* to, std::size_t count, Combine combine) const {

@@ -16,7 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <thread>
+
+#include "tests/support/process_barrier.hpp"
 
 namespace {
 
@@ -26,8 +27,7 @@ constexpr std::size_t least_faulty_count = 1024;
 
 /// What the processes share; a new file is all zeros.
 struct Shared {
-  std::atomic<unsigned> arrived;
-  std::atomic<unsigned> rounds;
+  ProcessBarrier barrier;
   alignas(16) char data[most_ranks][most_bytes];
 };
 
@@ -46,15 +46,7 @@ struct ncclComm {
   int ranks;
   ncclResult_t error;
 
-  /// Returns when all ranks have called it, which may be never.
-  void meet() const {
-    const unsigned round = shared->rounds;
-    if (++shared->arrived == static_cast<unsigned>(ranks)) {
-      shared->arrived = 0;
-      ++shared->rounds;
-    }
-    while (shared->rounds == round) std::this_thread::yield();
-  }
+  void meet() const { shared->barrier.meet(ranks); }
 
   template <typename T>
   void reduce(const void* from, void* to, std::size_t count, ncclRedOp_t operation) const {

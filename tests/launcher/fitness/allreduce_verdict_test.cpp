@@ -2,6 +2,7 @@
 #include "launcher/fitness/allreduce_verdict.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/launcher/fitness/finding_lines.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -63,16 +64,8 @@ struct NcclBench {
     }
     return groups;
   }
-  // "node02 unfit: ..." of each.
   std::vector<std::string> found() const {
-    std::vector<std::string> lines;
-    for (const HostFinding& each : judge_allreduce(check, hosts)) {
-      CHECK(each.check == "nccl");
-      CHECK_FALSE(each.hint.empty());
-      lines.push_back(hosts[each.host].host.name + " " + std::string(to_string(each.fitness)) +
-                      ": " + each.message);
-    }
-    return lines;
+    return testing::lines_of(judge_allreduce(check, hosts), hosts, "nccl");
   }
 };
 

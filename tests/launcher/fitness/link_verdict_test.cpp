@@ -2,6 +2,7 @@
 #include "launcher/fitness/link_verdict.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/launcher/fitness/finding_lines.hpp"
 
 using namespace train;
 using namespace std::chrono_literals;
@@ -35,16 +36,8 @@ struct LinkBench {
     FAIL("there is no such link");
     return check.links.front();
   }
-  // "node02 unfit: ..." of each.
   std::vector<std::string> found() const {
-    std::vector<std::string> lines;
-    for (const HostFinding& each : judge_links(check, hosts)) {
-      CHECK(each.check == "link");
-      CHECK_FALSE(each.hint.empty());
-      lines.push_back(hosts[each.host].host.name + " " + std::string(to_string(each.fitness)) +
-                      ": " + each.message);
-    }
-    return lines;
+    return testing::lines_of(judge_links(check, hosts), hosts, "link");
   }
 };
 
@@ -103,6 +96,8 @@ TEST_CASE("a link over which nothing goes is named, also of two hosts") {
     if (link.to == 3) link = {link.from, 3, {}, 0, 0, "connection refused", false};
   CHECK(alone.found() ==
         Lines{"node04 unfit: no other host exchanges data with it: connection refused"});
+  CHECK(judge_links(alone.check, alone.hosts).front().hint ==
+        "look for a firewall between it and the others");
 }
 
 TEST_CASE("racks between which links are slower are a note") {
