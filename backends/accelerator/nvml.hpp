@@ -61,6 +61,11 @@ inline constexpr int volatile_errors = 0;
 /// NVML_FEATURE_ENABLED, and NVML_DEVICE_MIG_ENABLE of nvmlDeviceGetMigMode.
 inline constexpr unsigned int feature_enabled = 1;
 
+/// nvmlDeviceGetP2PStatus: the capability of reading, and what is said of it.
+inline constexpr int p2p_read = 0;
+inline constexpr int p2p_ok = 0;
+inline constexpr int p2p_unknown = 6;
+
 /// nvmlFieldValue_t, of nvmlDeviceGetFieldValues.
 struct FieldValue {
   unsigned int field_id = 0;

@@ -78,6 +78,10 @@ json json_of_device(const DeviceFacts& device, std::size_t& process_bytes) {
                          {"failed", device.remapped->failed}};
   if (device.nvlinks)
     value["nvlinks"] = {{"up", device.nvlinks->up}, {"down", device.nvlinks->down}};
+  if (device.peers)
+    value["peers"] = {{"reached", device.peers->reached},
+                      {"not_reached", device.peers->not_reached},
+                      {"why", device.peers->why}};
   if (device.xid)
     value["xid"] = {{"code", device.xid->code}, {"seconds_ago", device.xid->seconds_ago}};
   return value;
@@ -106,6 +110,13 @@ DeviceFacts device_of(const json& value) {
     const json& links = field(value, "nvlinks");
     device.nvlinks =
         NvLinks{int_field(links, "up", 0, most_links), int_field(links, "down", 0, most_links)};
+  }
+  if (value.contains("peers")) {
+    const json& peers = field(value, "peers");
+    const int most_peers = static_cast<int>(most_gpus);
+    device.peers = PeerAccess{int_field(peers, "reached", 0, most_peers),
+                              int_field(peers, "not_reached", 0, most_peers),
+                              int_field(peers, "why")};
   }
   if (value.contains("xid")) {
     const json& xid = field(value, "xid");

@@ -38,6 +38,15 @@ struct NvLinks {
   bool operator==(const NvLinks&) const = default;
 };
 
+/// Whether a GPU reads the memory of the others of its host by itself ("P2P").
+struct PeerAccess {
+  int reached = 0;
+  int not_reached = 0;
+  int why = 0;  ///< of the first that is not reached: nvmlGpuP2PStatus_t
+
+  bool operator==(const PeerAccess&) const = default;
+};
+
 /// What NVIDIA's driver wrote of a device into the log of the kernel, the last of it.
 struct LastXid {
   int code = 0;
@@ -70,6 +79,7 @@ struct DeviceFacts {
   std::optional<std::uint64_t> clock_reasons = {};  ///< bits of nvmlClocksEventReasons
   std::optional<bool> mig = {};                     ///< it is split into instances
   std::optional<NvLinks> nvlinks = {};
+  std::optional<PeerAccess> peers = {};  ///< nothing as well where it is alone
   /// What the driver wants done, nvmlDeviceGpuRecoveryAction_t: 0 nothing, 1 a reset, 2 a reboot, 3
   /// and 4 that its work is drained first.
   std::optional<int> recovery_action = {};

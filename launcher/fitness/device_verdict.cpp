@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,27 +37,51 @@ std::string slowed_by(std::uint64_t reasons) {
   return {};
 }
 
-// How many links most GPUs of a kind have up, by its name.
-std::map<std::string, int> usual_links(const std::vector<CheckedHost>& hosts) {
+// What most GPUs of a kind have, by its name; of several the least.
+template <class NumberOf>
+std::map<std::string, int> usual_of(const std::vector<CheckedHost>& hosts, NumberOf number_of) {
   std::map<std::string, std::map<int, int>> counts;
   for (const CheckedHost& host : hosts)
     if (host.fitness)
       for (const DeviceFacts& device : host.fitness->devices.devices)
-        if (device.nvlinks) ++counts[device.name][device.nvlinks->up];
+        if (const std::optional<int> number = number_of(device)) ++counts[device.name][*number];
   std::map<std::string, int> usual;
-  for (const auto& [name, by_links] : counts)
+  for (const auto& [name, by_number] : counts)
     usual[name] =
-        std::max_element(by_links.begin(), by_links.end(), [](const auto& a, const auto& b) {
+        std::max_element(by_number.begin(), by_number.end(), [](const auto& a, const auto& b) {
           return a.second < b.second;
         })->first;
   return usual;
 }
 
+// Of all hosts, by the name of the GPU.
+struct Usual {
+  std::map<std::string, int> links;  ///< NVLinks that are up
+  std::map<std::string, int> peers;  ///< others of the host whose memory it reads
+};
+
+// nvmlGpuP2PStatus_t, for people.
+const char* why_no_peer(int status) {
+  switch (status) {
+    case 1:
+      return "the chipset does not support it";
+    case 2:
+      return "these GPUs do not support it";
+    case 3:
+      return "they are at different PCIe roots";
+    case 4:
+      return "the driver's settings forbid it";
+    case 5:
+      return "it is not supported";
+    default:
+      return "the driver does not say why";
+  }
+}
+
 /// What is found at the GPUs of one host.
 class DeviceJudge {
  public:
-  DeviceJudge(std::size_t host, const std::map<std::string, int>& links)
-      : host_(host), links_(links) {}
+  DeviceJudge(std::size_t host, const Usual& usual) : host_(host), usual_(usual) {}
 
   void look_at(const HostFitness& fitness) {
     if (!fitness.devices_trouble.empty())
@@ -70,6 +95,7 @@ class DeviceJudge {
           fmt::format("NVIDIA's library shows {} of its {} GPUs", report.devices.size(), gpus),
           "'nvidia-smi' and 'dmesg' there show which is lost");
     for (const DeviceFacts& device : report.devices) look_at(device);
+    look_at_peers(report.devices);
   }
 
   std::vector<HostFinding> take() { return std::move(found_); }
@@ -122,12 +148,49 @@ class DeviceJudge {
   }
 
   void look_at_links(const std::string& gpu, const DeviceFacts& device) {
-    const auto usual = links_.find(device.name);
-    if (!device.nvlinks || usual == links_.end() || device.nvlinks->up >= usual->second) return;
+    const auto usual = usual_.links.find(device.name);
+    if (!device.nvlinks || usual == usual_.links.end() || device.nvlinks->up >= usual->second)
+      return;
     add(Fitness::unfit,
         fmt::format("{} has {} NVLinks up, and most of its kind have {}", gpu, device.nvlinks->up,
                     usual->second),
         "'nvidia-smi nvlink -s' and 'nvidia-smi nvlink -e' there show which has failed");
+  }
+
+  // Fewer than most of the kind have is a fault; that all have as few is how such hosts are built.
+  void look_at_peers(const std::vector<DeviceFacts>& devices) {
+    std::size_t without = 0;
+    int why = 0;
+    for (const DeviceFacts& device : devices) {
+      if (!device.peers || device.peers->not_reached == 0) continue;
+      ++without;
+      if (why == 0) why = device.peers->why;
+      const auto usual = usual_.peers.find(device.name);
+      if (usual == usual_.peers.end() || device.peers->reached >= usual->second) continue;
+      return add(Fitness::unfit,
+                 fmt::format("GPU {} reads the memory of {} others by itself, and most of its kind "
+                             "of {}: {}",
+                             device.index, device.peers->reached, usual->second,
+                             why_no_peer(device.peers->why)),
+                 peer_hint(device.peers->why));
+    }
+    if (without > 0)
+      add(Fitness::fit,
+          fmt::format("peer access is off between {}its GPUs, so that NCCL copies through the "
+                      "host's memory: {}",
+                      is_off_between_all(devices) ? "" : "some of ", why_no_peer(why)),
+          peer_hint(why));
+  }
+
+  static bool is_off_between_all(const std::vector<DeviceFacts>& devices) {
+    return std::all_of(devices.begin(), devices.end(), [](const DeviceFacts& device) {
+      return !device.peers || device.peers->reached == 0;
+    });
+  }
+
+  static std::string peer_hint(int why) {
+    if (why == 4) return "look for NVreg_RegistryDwords in /etc/modprobe.d there";
+    return "'nvidia-smi topo -p2p r' there shows the pairs";
   }
 
   void look_at_xid(const std::string& gpu, const DeviceFacts& device) {
@@ -150,18 +213,25 @@ class DeviceJudge {
   }
 
   const std::size_t host_;
-  const std::map<std::string, int>& links_;
+  const Usual& usual_;
   std::vector<HostFinding> found_;
 };
 
 }  // namespace
 
 std::vector<HostFinding> judge_devices(const std::vector<CheckedHost>& hosts) {
-  const std::map<std::string, int> links = usual_links(hosts);
+  const Usual usual = {
+      usual_of(hosts,
+               [](const DeviceFacts& device) {
+                 return device.nvlinks ? std::optional(device.nvlinks->up) : std::nullopt;
+               }),
+      usual_of(hosts, [](const DeviceFacts& device) {
+        return device.peers ? std::optional(device.peers->reached) : std::nullopt;
+      })};
   std::vector<HostFinding> all;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (!hosts[i].fitness) continue;
-    DeviceJudge judge(i, links);
+    DeviceJudge judge(i, usual);
     judge.look_at(*hosts[i].fitness);
     for (HostFinding& finding : judge.take()) all.push_back(std::move(finding));
   }

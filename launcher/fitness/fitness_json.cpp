@@ -58,6 +58,9 @@ Json shown(const DeviceFacts& device) {
             {"failed", device.remapped->failed}};
   Json links = nullptr;
   if (device.nvlinks) links = {{"up", device.nvlinks->up}, {"down", device.nvlinks->down}};
+  Json peers = nullptr;
+  if (device.peers)
+    peers = {{"reached", device.peers->reached}, {"not_reached", device.peers->not_reached}};
   Json xid = nullptr;
   if (device.xid) xid = {{"code", device.xid->code}, {"seconds_ago", device.xid->seconds_ago}};
   return {{"index", device.index},
@@ -73,6 +76,7 @@ Json shown(const DeviceFacts& device) {
           {"clock_reasons", value_or_null(device.clock_reasons)},
           {"mig", value_or_null(device.mig)},
           {"nvlinks", std::move(links)},
+          {"peers", std::move(peers)},
           {"recovery_action", value_or_null(device.recovery_action)},
           {"xid", std::move(xid)}};
 }

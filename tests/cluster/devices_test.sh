@@ -99,6 +99,22 @@ links() {
     pretend node03 FAKE_NVML_FACTS
 }
 
+peers() {
+    pretend node02 FAKE_NVML_FACTS p2p=4
+    check
+    expect_said 1 "unfit: GPU 0 reads the memory of 0 others by itself, and most of its kind of 1: the driver's settings forbid it$" \
+        'look for NVreg_RegistryDwords in /etc/modprobe.d there'
+    pretend node01 FAKE_NVML_FACTS p2p=3
+    pretend node02 FAKE_NVML_FACTS p2p=3
+    pretend node03 FAKE_NVML_FACTS p2p=3
+    check
+    expect_status 0
+    expect_out "^node\[01-03\]: note: peer access is off between its GPUs, so that NCCL copies through the host's memory: they are at different PCIe roots$"
+    pretend node01 FAKE_NVML_FACTS
+    pretend node02 FAKE_NVML_FACTS
+    pretend node03 FAKE_NVML_FACTS
+}
+
 crashes() {
     pretend node02 FAKE_NVML_CRASH nvmlDeviceGetMigMode
     check
@@ -160,6 +176,7 @@ test_case "a library that does not match the driver is named" mismatch
 test_case "what the driver wants done is said" wants_a_reset
 test_case "a GPU that is too hot is said" hot
 test_case "a GPU with fewer links than the others is named" links
+test_case "peer access that is off is named, and a note where it is off everywhere" peers
 test_case "a driver that ends its program takes nothing along" crashes
 test_case "a driver that hangs takes nothing along, and nothing is left of it" hangs
 test_case "what computes on a GPU outside of train is told" busy

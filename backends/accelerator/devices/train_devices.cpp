@@ -63,15 +63,18 @@ class Nvml {
 
 /// A GPU by its place on the PCI bus. One that does not say it has its predecessor's.
 struct Place {
-  unsigned int number = 0;  ///< NVML's
   unsigned long long place = 0;
+  Device device = nullptr;
+  Return reached = success;  ///< else there is no device
 };
 Place places[most_devices];
 
 /// Describes one GPU as a JSON object.
 class Description {
  public:
-  Description(const Nvml& nvml, Device device) : nvml_(nvml), device_(device) {}
+  /// `count`: how many GPUs `places` has.
+  Description(const Nvml& nvml, unsigned int index, unsigned int count)
+      : nvml_(nvml), device_(places[index].device), index_(index), count_(count) {}
 
   void write() {
     text("uuid", "nvmlDeviceGetUUID");
@@ -84,6 +87,7 @@ class Description {
     recovery_action();
     remapped();
     links();
+    peers();
     running();
     trouble(why_);
   }
@@ -193,6 +197,26 @@ class Description {
     number("down", link - up);
     line.raw("}");
   }
+  // Whether it reads the memory of the others by itself. One that does not answer is none of them.
+  void peers() {
+    unsigned int reached = 0;
+    unsigned int not_reached = 0;
+    int why = p2p_ok;
+    for (unsigned int other = 0; other < count_; ++other) {
+      if (other == index_ || places[other].reached != success) continue;
+      int status = p2p_ok;
+      if (!told(nvml_("nvmlDeviceGetP2PStatus", device_, places[other].device, p2p_read, &status)))
+        continue;
+      ++(status == p2p_ok ? reached : not_reached);
+      if (why == p2p_ok) why = status;
+    }
+    if (reached + not_reached == 0) return;
+    line.raw(",\"peers\":{\"reached\":");
+    line.number(reached);
+    number("not_reached", not_reached);
+    number("why", why < 0 ? p2p_unknown : why);
+    line.raw("}");
+  }
   // The second version before the third: some drivers of the series 535 have a third that writes
   // larger records.
   void running() {
@@ -222,6 +246,8 @@ class Description {
 
   const Nvml& nvml_;
   Device device_;
+  unsigned int index_;
+  unsigned int count_;
   const char* why_ = "";
 };
 
@@ -259,7 +285,7 @@ unsigned int put_in_order(const Nvml& nvml, unsigned int count) {
               (pci.device & 0xff);
     unsigned int at = used++;
     for (; at > 0 && places[at - 1].place > place; --at) places[at] = places[at - 1];
-    places[at] = {number, place};
+    places[at] = {place, device, reached};
   }
   return used;
 }
@@ -269,12 +295,10 @@ void describe_devices(const Nvml& nvml, unsigned int count) {
   for (unsigned int index = 0; index < used; ++index) {
     line.raw(index == 0 ? "{\"index\":" : ",{\"index\":");
     line.number(index);
-    Device device = nullptr;
-    const Return reached = nvml("nvmlDeviceGetHandleByIndex_v2", places[index].number, &device);
-    if (reached == success)
-      Description(nvml, device).write();
+    if (places[index].reached == success)
+      Description(nvml, index, used).write();
     else
-      Description::write_unreachable(nvml.words(reached));
+      Description::write_unreachable(nvml.words(places[index].reached));
     line.raw("}");
   }
 }

@@ -96,6 +96,7 @@ TEST_CASE("healthy devices are described with all that the driver tells") {
                                          .clock_reasons = 0,
                                          .mig = false,
                                          .nvlinks = NvLinks{18, 0},
+                                         .peers = PeerAccess{1, 0, 0},
                                          .recovery_action = 0});
   CHECK_FALSE(has_child());
 }
@@ -122,6 +123,21 @@ TEST_CASE("sick devices say what they have") {
   CHECK(device.mig == true);
   CHECK(device.nvlinks == NvLinks{3, 1});
   CHECK(device.recovery_action == 2);
+}
+
+TEST_CASE("GPUs that do not read each other's memory say why, and a lost one is not asked for") {
+  const DriverHost host(Pretended{{"FAKE_NVML_GPUS", "NVIDIA H100:4"},
+                                  {"FAKE_NVML_FACTS", "p2p=4"},
+                                  {"FAKE_NVML_FAIL", "nvmlDeviceGetHandleByIndex_v2@3=15"}});
+  const DeviceReport report = host.report();
+  REQUIRE(report.devices.size() == 4);
+  CHECK(report.devices[0].peers == PeerAccess{0, 2, 4});
+  CHECK_FALSE(report.devices[3].peers);
+}
+
+TEST_CASE("a GPU that is alone has nobody to reach") {
+  const DriverHost host(Pretended{{"FAKE_NVML_GPUS", "NVIDIA H100"}});
+  CHECK_FALSE(host.report().devices.at(0).peers);
 }
 
 TEST_CASE("who computes on a device is told, with its memory where that is known") {

@@ -12,7 +12,8 @@
 //   FAKE_NVML_FACTS="NAME=VALUE,..."     of every GPU: processes (how many), pid (of the first),
 //   ecc, reasons, correctable,
 //                                        uncorrectable, pending, failed, mig, links, up, recovery,
-//                                        used (GiB of memory, 1 at least)
+//                                        used (GiB of memory, 1 at least), p2p (its status
+//                                        between any two)
 //
 // What the environment does not say, a file /etc/fake_nvml/NAME may: FAKE_NVML_GPUS for example.
 #include <signal.h>
@@ -219,6 +220,12 @@ Return nvmlDeviceGetNvLinkState(Device device, unsigned int link, unsigned int* 
   if (link >= fact("links")) return invalid_argument;
   *is_active = link < fact("up") ? feature_enabled : 0;
   return failure_of("nvmlDeviceGetNvLinkState", index_of(device));
+}
+
+Return nvmlDeviceGetP2PStatus(Device device, Device other, int capability, int* status) {
+  if (device == other || capability != p2p_read) return invalid_argument;
+  *status = static_cast<int>(fact("p2p"));
+  return failure_of("nvmlDeviceGetP2PStatus", index_of(device));
 }
 
 Return nvmlDeviceGetFieldValues(Device device, int count, FieldValue* values) {

@@ -25,6 +25,7 @@ DeviceFacts whole_device(int index) {
   device.clock_reasons = clock_hardware_thermal | clock_power_brake;
   device.mig = false;
   device.nvlinks = NvLinks{17, 1};
+  device.peers = PeerAccess{3, 4, 3};
   device.recovery_action = 1;
   return device;
 }
@@ -109,6 +110,8 @@ TEST_CASE("what is out of bounds is an error") {
   check_refused(line_with(R"(,"memory_free":-1)"), "'memory_free' is out of range");
   check_refused(line_with(R"(,"memory_free":"1")"), "'memory_free' is no integer");
   check_refused(line_with(R"(,"nvlinks":{"up":1025,"down":0})"), "'up' is out of range");
+  check_refused(line_with(R"(,"peers":{"reached":1025,"not_reached":0,"why":0})"),
+                "'reached' is out of range");
   check_refused(line_with(R"(,"remapped":{"correctable":1})"), "'uncorrectable' is missing");
   check_refused(line_with(R"(,"mig":1)"), "'mig' is no boolean");
   std::string processes = R"({"pid":1})";

@@ -117,6 +117,27 @@ TEST_CASE("links are held against those of most GPUs of the kind") {
   CHECK(bench.found().empty());
 }
 
+TEST_CASE("peer access is held against that of most GPUs of the kind, and missing everywhere a note") {
+  GpuBench bench;
+  for (CheckedHost& host : bench.hosts)
+    for (DeviceFacts& gpu : host.fitness->devices.devices) gpu.peers = PeerAccess{1, 0, 0};
+  CHECK(bench.found().empty());
+  bench.gpu().peers = PeerAccess{0, 1, 4};
+  CHECK(bench.found() ==
+        Lines{"unfit: GPU 1 reads the memory of 0 others by itself, and most of its kind of 1: the "
+              "driver's settings forbid it"});
+  bench.gpu().name = "NVIDIA GeForce RTX 4090";  // the only one
+  bench.gpu().peers = PeerAccess{0, 1, 2};
+  CHECK(bench.found() ==
+        Lines{"fit: peer access is off between some of its GPUs, so that NCCL copies through the "
+              "host's memory: these GPUs do not support it"});
+  bench.report().devices[0].name = bench.gpu().name;
+  bench.report().devices[0].peers = PeerAccess{0, 1, 2};
+  CHECK(bench.found() ==
+        Lines{"fit: peer access is off between its GPUs, so that NCCL copies through the host's "
+              "memory: these GPUs do not support it"});
+}
+
 TEST_CASE("an Xid of today is said, if it is not of a program's own") {
   GpuBench bench;
   bench.gpu().xid = LastXid{79, 125};
