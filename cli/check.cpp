@@ -216,6 +216,26 @@ std::string links_text(const HostCheck& check) {
                      escaped(pair(*longest)));
 }
 
+// The pace at which data is read, likewise.
+std::string data_text(const HostCheck& check) {
+  std::vector<std::pair<std::uint64_t, std::string>> paces;  // and the host's name
+  const DataFacts* last = nullptr;
+  for (const CheckedHost& host : check.hosts) {
+    if (!host.fitness || !host.fitness->data || !host.fitness->data->trouble.empty()) continue;
+    last = &*host.fitness->data;
+    if (has_pace(*last)) paces.emplace_back(last->pace(), host.host.name);
+  }
+  if (last == nullptr) return {};
+  const std::string directory = escaped_and_shortened(last->directory);
+  if (paces.empty())
+    return fmt::format("\n{}: its files are too small for a pace to be told\n", directory);
+  if (paces.size() == 1) return fmt::format("\n{}: {}\n", directory, rate_text(paces[0].first));
+  std::sort(paces.begin(), paces.end());
+  return fmt::format("\n{}: {} (slowest {}: {})\n", directory,
+                     rate_text(paces[paces.size() / 2].first), escaped(paces.front().second),
+                     rate_text(paces.front().first));
+}
+
 std::string nccl_text(const HostCheck& check) {
   if (!check.allreduce) return {};
   std::string text;
@@ -314,14 +334,16 @@ Result<bool> leave_fit_hosts(Request& request, const HostFlags& flags, const Pla
 
 ExitCode check_command(const CheckFlags& flags) {
   const bool has_experiment = !flags.request.config.empty() || !flags.request.command.empty();
-  const auto inquiry = has_experiment ? inquiry_of_experiment(flags) : inquiry_of_hosts(flags);
+  auto inquiry = has_experiment ? inquiry_of_experiment(flags) : inquiry_of_hosts(flags);
   if (!inquiry) return report(inquiry.error());
+  inquiry->request.data_directory = flags.data;
   const HostCheck check = look_at(*inquiry, flags.request, flags.tier);
-  const ExitCode answered = answer(
-      flags.json
-          ? fitness_document(check.hosts, check.findings, check.links ? &*check.links : nullptr,
-                             check.allreduce ? &*check.allreduce : nullptr)
-          : table_of(check) + links_text(check) + nccl_text(check) + findings_text(check));
+  const ExitCode answered =
+      answer(flags.json ? fitness_document(check.hosts, check.findings,
+                                           check.links ? &*check.links : nullptr,
+                                           check.allreduce ? &*check.allreduce : nullptr)
+                        : table_of(check) + data_text(check) + links_text(check) +
+                              nccl_text(check) + findings_text(check));
   if (answered.value() != 0) return answered;
   const ExitCode code = code_of(fitness_of(check.findings));
   const std::string summary = summary_of(check);

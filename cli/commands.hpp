@@ -101,6 +101,7 @@ ExitCode task_list_command(const TaskListFlags& flags);
 struct CheckFlags {
   RequestFlags request;  ///< without a config: of the hosts alone
   CheckTier tier = CheckTier::fast;
+  std::string data;  ///< an absolute directory that hosts read, each its own; empty: none
   bool json = false;
 };
 /// Looks whether hosts are fit, for an experiment or as such: 0 when all are, 1 when one is not, 2

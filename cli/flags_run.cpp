@@ -5,6 +5,7 @@
 
 #include "cli/flags.hpp"
 #include "cli/talk.hpp"
+#include "launcher/fitness/host_fitness.hpp"
 
 namespace train {
 
@@ -175,6 +176,16 @@ void add_check_command(CLI::App& app, Chosen& chosen, CheckFlags& flags) {
   add_tier("--full", CheckTier::full,
            "Measure the links between fit hosts as well, with a rank on each");
   add_tier("--bench", CheckTier::bench, "Measure NCCL on their GPUs as well, after the links");
+  command
+      ->add_option("--data", flags.data,
+                   "Read files of this directory on each host, to see how fast they come")
+      ->type_name("DIR")
+      ->check(
+          [](const std::string& path) {
+            const bool is_absolute = path.starts_with('/') && path.size() <= longest_data_directory;
+            return is_absolute ? "" : "give a path that begins with '/': each host reads its own";
+          },
+          "");
   command->add_flag("--json", flags.json, "Print JSON");
   command->callback([&] { chosen = [&] { return check_command(flags); }; });
 }

@@ -13,8 +13,10 @@
 #include <utility>
 
 #include "backends/context/sha256_digest.hpp"
+#include "backends/fitness/data_facts.hpp"
 #include "backends/fitness/disk_facts.hpp"
 #include "backends/fitness/python_facts.hpp"
+#include "backends/fitness/rdma_facts.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
@@ -151,7 +153,8 @@ HostFitness check_fitness(const FitnessRequest& request, const AgentMeans& means
   look_at_disks(fitness);
   fitness.memory_lock = limit_of(RLIMIT_MEMLOCK, false);
   fitness.open_files = limit_of(RLIMIT_NOFILE, true);
-  fitness.has_rdma = !names_in(FolderReader("/sys/class/infiniband")).empty();
+  fitness.rdma = rdma_facts();
+  if (!request.data_directory.empty()) fitness.data = data_facts(request.data_directory);
   if (request.rank)
     look_at_rank(request, fitness);
   else

@@ -207,8 +207,8 @@ class AllReduceJudge {
       if (check_.host_count_of(group) < 2) continue;
       for (const AllReduceRank& each : group.report.ranks) {
         const std::size_t host = check_.host_of(rank_of(group, each.rank));
-        if (each.network == "Socket" && hosts_[host].fitness && hosts_[host].fitness->has_rdma &&
-            told.insert(host).second)
+        if (each.network == "Socket" && hosts_[host].fitness &&
+            !hosts_[host].fitness->rdma.empty() && told.insert(host).second)
           found_.push_back(
               {host, Fitness::fit, nccl_check,
                "NCCL takes TCP between hosts although there are devices for RDMA",
@@ -258,13 +258,6 @@ std::string spread_text(const std::vector<Figure>& figures, Where where) {
 std::vector<HostFinding> judge_allreduce(const AllReduceCheck& check,
                                          const std::vector<CheckedHost>& hosts) {
   return AllReduceJudge(check, hosts).judge();
-}
-
-std::string rate_text(std::uint64_t bytes_per_second) {
-  const auto rate = static_cast<double>(bytes_per_second);
-  if (rate >= 1e9) return fmt::format("{:.1f} GB/s", rate / 1e9);
-  if (rate >= 1e6) return fmt::format("{:.1f} MB/s", rate / 1e6);
-  return fmt::format("{:.0f} kB/s", rate / 1e3);
 }
 
 std::vector<std::string> allreduce_text(const AllReduceCheck& check,

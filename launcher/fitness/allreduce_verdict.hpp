@@ -36,9 +36,6 @@ struct AllReduceCheck {
 std::vector<HostFinding> judge_allreduce(const AllReduceCheck& check,
                                          const std::vector<CheckedHost>& hosts);
 
-/// "23.4 GB/s", of bytes per second.
-std::string rate_text(std::uint64_t bytes_per_second);
-
 /// What was measured, in lines that are not escaped; none: nothing was.
 std::vector<std::string> allreduce_text(const AllReduceCheck& check,
                                         const std::vector<CheckedHost>& hosts);

@@ -114,9 +114,9 @@ DeviceFacts device_of(const json& value) {
   if (value.contains("peers")) {
     const json& peers = field(value, "peers");
     const int most_peers = static_cast<int>(most_gpus);
-    device.peers = PeerAccess{int_field(peers, "reached", 0, most_peers),
-                              int_field(peers, "not_reached", 0, most_peers),
-                              int_field(peers, "why")};
+    device.peers =
+        PeerAccess{int_field(peers, "reached", 0, most_peers),
+                   int_field(peers, "not_reached", 0, most_peers), int_field(peers, "why")};
   }
   if (value.contains("xid")) {
     const json& xid = field(value, "xid");
@@ -132,6 +132,7 @@ DeviceReport device_report_of(const json& value) {
   report.driver = device_text_of(value, "driver");
   report.cuda = device_text_of(value, "cuda");
   report.trouble = text_field(value, "trouble", longest_report_trouble);
+  report.verbs_trouble = text_field(value, "verbs_trouble", longest_report_trouble);
   for (const json& device : array_field(value, "devices", most_gpus))
     report.devices.push_back(device_of(device));
   return report;
@@ -145,6 +146,7 @@ json json_of(const DeviceReport& report) {
   return {{"driver", device_text(report.driver)},
           {"cuda", device_text(report.cuda)},
           {"trouble", from_bytes(cut_to_json(report.trouble, longest_report_trouble))},
+          {"verbs_trouble", from_bytes(cut_to_json(report.verbs_trouble, longest_report_trouble))},
           {"devices", std::move(devices)}};
 }
 

@@ -95,6 +95,8 @@ struct DeviceReport {
   /// Why nothing is said at all: no library, or one that does not match the driver.
   std::string trouble = {};
   std::vector<DeviceFacts> devices = {};  ///< at most `most_gpus`
+  /// Why NCCL could not load libibverbs there, by which it takes RDMA; empty: it could.
+  std::string verbs_trouble = {};
 
   bool operator==(const DeviceReport&) const = default;
 };

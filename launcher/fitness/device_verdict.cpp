@@ -220,14 +220,14 @@ class DeviceJudge {
 }  // namespace
 
 std::vector<HostFinding> judge_devices(const std::vector<CheckedHost>& hosts) {
-  const Usual usual = {
-      usual_of(hosts,
-               [](const DeviceFacts& device) {
-                 return device.nvlinks ? std::optional(device.nvlinks->up) : std::nullopt;
-               }),
-      usual_of(hosts, [](const DeviceFacts& device) {
-        return device.peers ? std::optional(device.peers->reached) : std::nullopt;
-      })};
+  const Usual usual = {usual_of(hosts,
+                                [](const DeviceFacts& device) {
+                                  return device.nvlinks ? std::optional(device.nvlinks->up)
+                                                        : std::nullopt;
+                                }),
+                       usual_of(hosts, [](const DeviceFacts& device) {
+                         return device.peers ? std::optional(device.peers->reached) : std::nullopt;
+                       })};
   std::vector<HostFinding> all;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (!hosts[i].fitness) continue;

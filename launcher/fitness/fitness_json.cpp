@@ -88,6 +88,18 @@ Json facts_of(const CheckedHost& host, const LiveHost& live) {
   for (const DiskFacts& disk : fitness.disks) disks.push_back(shown(disk));
   Json devices = Json::array();
   for (const DeviceFacts& device : fitness.devices.devices) devices.push_back(shown(device));
+  Json ports = Json::array();
+  for (const RdmaPort& port : fitness.rdma)
+    ports.push_back({{"name", port.name},
+                     {"state", text_or_null(port.state)},
+                     {"rate", text_or_null(port.rate)},
+                     {"layer", text_or_null(port.layer)}});
+  Json data = nullptr;
+  if (fitness.data)
+    data = {{"directory", fitness.data->directory},
+            {"bytes", fitness.data->bytes},
+            {"took_ns", fitness.data->took.count()},
+            {"error", text_or_null(fitness.data->trouble)}};
   const auto count = [&](std::size_t slots) {
     return live.is_known() ? Json(slots) : Json(nullptr);
   };
@@ -107,7 +119,9 @@ Json facts_of(const CheckedHost& host, const LiveHost& live) {
           {"disks", std::move(disks)},
           {"memory_lock", limit_or_null(fitness.memory_lock)},
           {"open_files", limit_or_null(fitness.open_files)},
-          {"rdma", fitness.has_rdma},
+          {"rdma", std::move(ports)},
+          {"libibverbs_error", text_or_null(fitness.devices.verbs_trouble)},
+          {"data", std::move(data)},
           {"program", text_or_null(fitness.program)},
           {"program_sha256", text_or_null(fitness.program_sha256)},
           {"script", text_or_null(fitness.script)},

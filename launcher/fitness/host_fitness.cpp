@@ -19,6 +19,7 @@ constexpr std::size_t most_addresses = 32;
 constexpr std::size_t most_disks = 16;
 constexpr std::size_t most_told_problems = 64;
 constexpr std::size_t most_packages = 64;
+constexpr std::size_t most_rdma_ports = 256;
 
 json short_text(const std::string& text) { return from_bytes(cut_to_json(text, longest_text)); }
 
@@ -69,11 +70,36 @@ PythonFacts python_of(const json& value) {
   return python;
 }
 
+json json_of_port(const RdmaPort& port) {
+  return {{"name", short_text(port.name)},
+          {"state", short_text(port.state)},
+          {"rate", short_text(port.rate)},
+          {"layer", short_text(port.layer)}};
+}
+
+RdmaPort port_of(const json& value) {
+  return {text_of(value, "name"), text_of(value, "state"), text_of(value, "rate"),
+          text_of(value, "layer")};
+}
+
+json json_of_data(const DataFacts& data) {
+  return {{"directory", short_text(data.directory)},
+          {"bytes", data.bytes},
+          {"took_ns", data.took.count()},
+          {"trouble", short_text(data.trouble)}};
+}
+
+DataFacts data_of(const json& value) {
+  return {text_of(value, "directory"), bytes_field(value, "bytes"),
+          nanoseconds(number_field(value, "took_ns")), text_of(value, "trouble")};
+}
+
 FitnessRequest request_of(const json& value) {
   FitnessRequest request;
   request.lease_directory = text_field(value, "lease_directory", longest_lease_directory);
   request.ranks = int_field(value, "ranks");
   request.brings_context = bool_field(value, "brings_context");
+  request.data_directory = text_field(value, "data_directory", longest_data_directory);
   std::vector<RankCommand> ranks = ranks_of_json(field(value, "rank"));
   if (ranks.size() > 1) throw Malformed{"more than one rank"};
   if (!ranks.empty()) request.rank = std::move(ranks.front());
@@ -92,7 +118,9 @@ HostFitness host_fitness_of(const json& value) {
     fitness.disks.push_back(disk_of(disk));
   fitness.memory_lock = number_field(value, "memory_lock", -1);
   fitness.open_files = number_field(value, "open_files", -1);
-  fitness.has_rdma = bool_field(value, "has_rdma");
+  for (const json& port : array_field(value, "rdma", most_rdma_ports))
+    fitness.rdma.push_back(port_of(port));
+  if (const json& data = field(value, "data"); !data.is_null()) fitness.data = data_of(data);
   fitness.devices = device_report_of(field(value, "devices"));
   fitness.devices_trouble = text_of(value, "devices_trouble");
   for (const json& problem : array_field(value, "problems", most_told_problems))
@@ -108,12 +136,18 @@ HostFitness host_fitness_of(const json& value) {
 
 }  // namespace
 
+std::uint64_t DataFacts::pace() const {
+  const double seconds = std::chrono::duration<double>(took).count();
+  return seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds) : 0;
+}
+
 std::string encode_fitness_request(const FitnessRequest& request) {
   std::vector<RankCommand> ranks;
   if (request.rank) ranks.push_back(*request.rank);
   const json value = {{"lease_directory", from_bytes(request.lease_directory)},
                       {"ranks", request.ranks},
                       {"brings_context", request.brings_context},
+                      {"data_directory", from_bytes(request.data_directory)},
                       {"rank", json_of_ranks(ranks)}};
   return value.dump() + "\n";
 }
@@ -135,6 +169,9 @@ std::string encode_host_fitness(const HostFitness& fitness) {
     if (problems.size() < most_told_problems)
       problems.push_back(
           {{"message", short_text(problem.message)}, {"hint", short_text(problem.hint)}});
+  json ports = json::array();
+  for (const RdmaPort& port : fitness.rdma)
+    if (ports.size() < most_rdma_ports) ports.push_back(json_of_port(port));
   const json value = {{"host", json_of(fitness.host)},
                       {"wall_ns", fitness.wall_ns},
                       {"name", short_text(fitness.name)},
@@ -143,7 +180,8 @@ std::string encode_host_fitness(const HostFitness& fitness) {
                       {"disks", std::move(disks)},
                       {"memory_lock", fitness.memory_lock},
                       {"open_files", fitness.open_files},
-                      {"has_rdma", fitness.has_rdma},
+                      {"rdma", std::move(ports)},
+                      {"data", fitness.data ? json_of_data(*fitness.data) : json(nullptr)},
                       {"devices", json_of(fitness.devices)},
                       {"devices_trouble", short_text(fitness.devices_trouble)},
                       {"problems", std::move(problems)},

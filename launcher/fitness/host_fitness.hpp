@@ -10,6 +10,7 @@
 
 #include "config_schema/text/error.hpp"
 #include "launcher/fitness/device_report.hpp"
+#include "launcher/ports/clock.hpp"
 #include "launcher/wire/host_report.hpp"
 #include "launcher/wire/message.hpp"
 
@@ -24,6 +25,8 @@ struct FitnessRequest {
   int ranks = 0;  ///< that are to start there, at most
   /// A context brings directory and script: they are not looked for.
   bool brings_context = false;
+  /// Of a directory whose files are read, to see at which pace; empty: of none.
+  std::string data_directory = {};
 
   bool operator==(const FitnessRequest&) const = default;
 };
@@ -41,6 +44,29 @@ struct DiskFacts {
   std::string trouble = {};      ///< why nothing can be written there; empty: it can
 
   bool operator==(const DiskFacts&) const = default;
+};
+
+/// At which pace the files of a directory are read.
+struct DataFacts {
+  std::string directory = {};
+  std::uint64_t bytes = 0;  ///< that were read
+  nanoseconds took{0};
+  std::string trouble = {};  ///< why nothing was read; empty: it was
+
+  /// Bytes per second.
+  std::uint64_t pace() const;
+  bool operator==(const DataFacts&) const = default;
+};
+
+/// A port of a device for RDMA, as the kernel has it.
+struct RdmaPort {
+  std::string name = {};   ///< of its device and its number: "mlx5_0/1"
+  std::string state = {};  ///< "ACTIVE", "DOWN", "INIT" (nobody manages the subnet), ...
+  std::string rate = {};   ///< "200 Gb/sec (4X HDR)"
+  std::string layer = {};  ///< "InfiniBand", or "Ethernet": RoCE
+
+  bool is_active() const { return state == "ACTIVE"; }
+  bool operator==(const RdmaPort&) const = default;
 };
 
 /// A Python, and the packages on which ranks of all hosts have to agree.
@@ -65,10 +91,11 @@ struct HostFitness {
   std::vector<std::string> name_addresses = {};
   std::string name_trouble = {};
   std::vector<DiskFacts> disks = {};
-  std::int64_t memory_lock = -1;  ///< bytes that a process may lock; -1: without a limit
-  std::int64_t open_files = -1;   ///< descriptors of a process, the hard limit; -1 likewise
-  bool has_rdma = false;          ///< a device of /sys/class/infiniband
-  DeviceReport devices = {};      ///< empty where no driver of NVIDIA is
+  std::int64_t memory_lock = -1;    ///< bytes that a process may lock; -1: without a limit
+  std::int64_t open_files = -1;     ///< descriptors of a process, the hard limit; -1 likewise
+  std::vector<RdmaPort> rdma = {};  ///< by name
+  std::optional<DataFacts> data = {};
+  DeviceReport devices = {};  ///< empty where no driver of NVIDIA is
   /// Why its driver was not heard: it has not answered in time, say.
   std::string devices_trouble = {};
   /// What would keep ranks from starting; only `message` and `hint` are sent.
@@ -82,6 +109,9 @@ struct HostFitness {
 
   bool operator==(const HostFitness&) const = default;
 };
+
+/// Bytes of `FitnessRequest::data_directory` at most.
+inline constexpr std::size_t longest_data_directory = 4'096;
 
 /// Bytes of one line at most.
 inline constexpr std::size_t longest_fitness_request = std::size_t{4} << 20;

@@ -15,6 +15,7 @@
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/duration.hpp"
 #include "launcher/fitness/device_verdict.hpp"
+#include "launcher/fitness/rdma_verdict.hpp"
 #include "launcher/lease/lease_words.hpp"
 #include "launcher/live/live_hosts.hpp"
 
@@ -32,6 +33,10 @@ constexpr std::uint64_t usual_shared_memory = 512 * mebibyte;
 constexpr std::int64_t least_memory_lock = 64 * static_cast<std::int64_t>(mebibyte);
 constexpr std::int64_t usual_open_files = 4'096;
 constexpr nanoseconds clocks_apart = 1s;
+// A directory is slow where its pace times this is below the median.
+constexpr std::uint64_t slow_data = 3;
+// What is less was read too soon to have a pace: it says how long files take to be opened.
+constexpr std::uint64_t least_data = 16 * mebibyte;
 
 std::string mib(std::uint64_t bytes) {
   if (bytes >= 10'240 * mebibyte) return fmt::format("{} GiB", bytes >> 30);
@@ -134,11 +139,17 @@ class Judge {
       look_at_limits(*fitness);
       look_at_name(*fitness);
       look_at_python(*fitness);
+      if (fitness->data && !fitness->data->trouble.empty())
+        add(Fitness::unfit, "data",
+            fmt::format("{} cannot be read: {}", fitness->data->directory, fitness->data->trouble),
+            "mount it there, or name another with --data");
     }
     compare_clocks();
     compare_programs();
     compare_pythons();
     compare_drivers();
+    compare_data();
+    for (HostFinding& finding : judge_rdma(hosts_)) found_.push_back(std::move(finding));
     for (HostFinding& finding : judge_devices(hosts_)) found_.push_back(std::move(finding));
     std::stable_sort(found_.begin(), found_.end(), [](const HostFinding& a, const HostFinding& b) {
       return a.host != b.host ? a.host < b.host : a.fitness > b.fitness;
@@ -255,7 +266,8 @@ class Judge {
   }
 
   void look_at_limits(const HostFitness& fitness) {
-    if (fitness.has_rdma && fitness.memory_lock >= 0 && fitness.memory_lock < least_memory_lock)
+    if (!fitness.rdma.empty() && fitness.memory_lock >= 0 &&
+        fitness.memory_lock < least_memory_lock)
       add(Fitness::unfit, "memory_lock",
           fmt::format("a process may lock {} KiB of memory, and RDMA locks its buffers",
                       fitness.memory_lock >> 10),
@@ -440,6 +452,26 @@ class Judge {
         });
   }
 
+  // Of three hosts and more, as links are held against each other.
+  void compare_data() {
+    std::vector<std::uint64_t> paces;
+    for (const CheckedHost& host : hosts_)
+      if (host.fitness && host.fitness->data && has_pace(*host.fitness->data))
+        paces.push_back(host.fitness->data->pace());
+    if (paces.size() < 3) return;
+    const auto middle = paces.begin() + static_cast<std::ptrdiff_t>(paces.size() / 2);
+    std::nth_element(paces.begin(), middle, paces.end());
+    for (host_ = 0; host_ < hosts_.size(); ++host_) {
+      if (!hosts_[host_].fitness || !hosts_[host_].fitness->data) continue;
+      const DataFacts& data = *hosts_[host_].fitness->data;
+      if (!has_pace(data) || data.pace() * slow_data >= *middle) continue;
+      add(Fitness::unfit, "data",
+          fmt::format("it reads {} at {}, and the median of all is {}", data.directory,
+                      rate_text(data.pace()), rate_text(*middle)),
+          "'mount' and 'iostat -x' there show what it is on, and who else reads");
+    }
+  }
+
   // A clock is read at an unknown moment of the question. What may be equal is.
   void compare_clocks() {
     std::vector<Span> spans;
@@ -469,6 +501,8 @@ class Judge {
 
 }  // namespace
 
+bool has_pace(const DataFacts& data) { return data.trouble.empty() && data.bytes >= least_data; }
+
 std::string_view to_string(Fitness fitness) {
   switch (fitness) {
     case Fitness::fit:
@@ -479,6 +513,13 @@ std::string_view to_string(Fitness fitness) {
       return "unknown";
   }
   return "unknown";
+}
+
+std::string rate_text(std::uint64_t bytes_per_second) {
+  const auto rate = static_cast<double>(bytes_per_second);
+  if (rate >= 1e9) return fmt::format("{:.1f} GB/s", rate / 1e9);
+  if (rate >= 1e6) return fmt::format("{:.1f} MB/s", rate / 1e6);
+  return fmt::format("{:.0f} kB/s", rate / 1e3);
 }
 
 std::vector<HostFinding> judge(const std::vector<CheckedHost>& hosts) {

@@ -53,7 +53,10 @@ struct CheckedHost {
 ///   has 64 MiB of it unless told otherwise;
 /// - clocks that differ by more than a second from what most may have: certificates, file times
 ///   and logs of several hosts do not fit then;
-/// - locked memory below 64 MiB where there is a device for RDMA, whose buffers are locked.
+/// - locked memory below 64 MiB where there is a device for RDMA, whose buffers are locked;
+/// - data that is read at less than a third of the pace that the median of three hosts and more
+/// has:
+///   as a link of `judge_links`.
 std::vector<HostFinding> judge(const std::vector<CheckedHost>& hosts);
 
 /// What becomes of a host with these findings, and of all.
@@ -70,7 +73,14 @@ std::vector<SharedFinding> shared_findings(const std::vector<HostFinding>& findi
 /// The live state of the hosts, as `train hosts list` shows it.
 std::vector<LiveHost> live_hosts_of(const std::vector<CheckedHost>& hosts);
 
+/// "23.4 GB/s", of bytes per second.
+std::string rate_text(std::uint64_t bytes_per_second);
+
 /// "+2.5 s", "-1 h 3 min", "0 s" where it may be none; empty: nobody knows.
 std::string clock_text(const CheckedHost& host);
+
+/// Whether so much was read that its pace is that of the disk, and not the time that files take to
+/// be opened.
+bool has_pace(const DataFacts& data);
 
 }  // namespace train

@@ -146,6 +146,54 @@ limits() {
     prepare
 }
 
+# rdma HOST STATE RATE: its kernel shows one port for RDMA from now on.
+rdma() {
+    on "$1" "if ! [ -d /sys/class/infiniband ]; then
+            mkdir /srv/class && mount --bind /sys/class /srv/class && mount -t tmpfs none /sys/class &&
+                mkdir /sys/class/net && mount --bind /srv/class/net /sys/class/net
+        fi && mkdir -p /sys/class/infiniband/mlx5_0/ports/1 && cd /sys/class/infiniband/mlx5_0/ports/1 &&
+        echo '$2' >state && echo '$3' >rate && echo InfiniBand >link_layer"
+}
+
+rdma_ports() {
+    local host locked='^node\[01-04\]: unfit: a process may lock 64 KiB of memory, and RDMA locks its buffers$'
+    for host in "${nodes[@]}"; do rdma "$host" '4: ACTIVE' '200 Gb/sec (4X HDR)' || exit 1; done
+    # shellcheck disable=SC2016 # the host expands it
+    for host in "${nodes[@]}"; do on "$host" 'prlimit --pid "$(cat /run/sshd.pid)" --memlock=65536:65536'; done
+    check
+    expect_found 1 "$locked"
+    rdma node02 '1: DOWN' '10 Gb/sec (4X SDR)'
+    rdma node03 '4: ACTIVE' '100 Gb/sec (2X HDR)'
+    check
+    expect_found 1 "$locked" '^node02: unfit: its RDMA port mlx5_0/1 is DOWN, and that of node\[01,03-04\] is ACTIVE$' \
+        '^node03: unfit: its RDMA port mlx5_0/1 runs at 100 Gb/sec \(2X HDR\), and that of node\[01,04\] at 200 Gb/sec \(4X HDR\)$'
+    check --json
+    expect_schema check "$work/out"
+    expect_out '"state": "DOWN"'
+    for host in "${nodes[@]}"; do
+        on "$host" 'umount /sys/class/net /sys/class && umount /srv/class && rmdir /srv/class' || exit 1
+    done
+}
+
+data() {
+    local host
+    for host in "${nodes[@]}"; do on "$host" 'mkdir /srv/data && head -c 32M /dev/zero >/srv/data/part'; done
+    check --data /srv/data
+    expect_found 0
+    expect_out '^/srv/data: [0-9.]+ [MG]B/s \(slowest node0[1-4]: [0-9.]+ [MG]B/s\)$'
+    on node03 'rm -r /srv/data'
+    check --data /srv/data --json
+    expect_status 1
+    expect_schema check "$work/out"
+    check --data /srv/data
+    expect_found 1 '^node03: unfit: /srv/data cannot be read: no such file or directory$'
+    for host in "${nodes[@]}"; do on "$host" 'rm -rf /srv/data'; done
+    # Where there is none a host says what it has seen; what is relative would be another one on each.
+    check --data srv/data
+    expect_status 64
+    expect_err "give a path that begins with '/'"
+}
+
 gpus_that_are_not_there() {
     printf 'hosts:\n- {name: "node[01-04]", slots: 2, slot_type: cuda}\n' >"$shared/gpus.yaml"
     run_on_head "$train" check --hostfile /srv/shared/gpus.yaml
@@ -217,6 +265,8 @@ test_case "own names that mean nothing to others are said" names
 test_case "another torch is found without importing it" packages
 test_case "another Python is unfit, and one that hangs holds nobody up" other_python
 test_case "a low limit of open files is said" limits
+test_case "ports for RDMA that are down or slow are named" rdma_ports
+test_case "data is read on each host, and missed where it is not" data
 test_case "GPUs that a hosts file says and a host does not show are missed" gpus_that_are_not_there
 test_case "one machine under two names is one" the_same_machine_twice
 test_case "slots that others hold leave a host fit" slots_that_are_held

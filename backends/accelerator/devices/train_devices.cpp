@@ -303,9 +303,18 @@ void describe_devices(const Nvml& nvml, unsigned int count) {
   }
 }
 
+// Whether NCCL would find what it speaks to devices for RDMA with.
+void describe_verbs() {
+  line.raw(",\"verbs_trouble\":");
+  const bool loads = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
+  const char* words = loads ? "" : ::dlerror();
+  line.text(words != nullptr ? words : "libibverbs.so.1 cannot be loaded", longest_trouble);
+}
+
 void say_trouble(const char* why) {
   line.raw("{\"driver\":\"\",\"cuda\":\"\",\"devices\":[],\"trouble\":");
   line.text(why, longest_trouble);
+  describe_verbs();
   line.raw("}");
 }
 
@@ -327,6 +336,7 @@ void describe_all() {
   if (counted == success) describe_devices(nvml, count < most_devices ? count : most_devices);
   line.raw("],\"trouble\":");
   line.text(counted == success ? "" : nvml.words(counted), longest_trouble);
+  describe_verbs();
   line.raw("}");
 }
 

@@ -180,7 +180,7 @@ TEST_CASE("a network for RDMA that NCCL does not take is a note") {
   for (AllReduceGroup& group : bench.check.groups)
     for (AllReduceRank& rank : group.report.ranks) rank.network = "Socket";
   CHECK(bench.found().empty());
-  bench.hosts[1].fitness->has_rdma = true;
+  bench.hosts[1].fitness->rdma = {{"mlx5_0/1", "ACTIVE", "200 Gb/sec (4X HDR)", "InfiniBand"}};
   CHECK(bench.found() ==
         Lines{"node02 fit: NCCL takes TCP between hosts although there are devices for RDMA"});
 }

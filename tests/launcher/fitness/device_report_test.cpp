@@ -48,7 +48,7 @@ void check_refused(const std::string& line, const char* why) {
 
 // A report of one device, of which this is said beside what has to be.
 std::string line_with(const std::string& facts) {
-  return R"({"driver":"","cuda":"","trouble":"","devices":[{"index":0,"uuid":"","name":"",)"
+  return R"({"driver":"","cuda":"","trouble":"","verbs_trouble":"","devices":[{"index":0,"uuid":"","name":"",)"
          R"("pci_bus_id":"","trouble":"")" +
          facts + "}]}";
 }
@@ -117,7 +117,7 @@ TEST_CASE("what is out of bounds is an error") {
   std::string processes = R"({"pid":1})";
   for (std::size_t i = 0; i < most_device_processes; ++i) processes += R"(,{"pid":1})";
   check_refused(line_with(",\"processes\":[" + processes + "]"), "'processes' is too long");
-  check_refused(
-      R"({"driver":")" + std::string(200, 'd') + R"(","cuda":"","trouble":"","devices":[]})",
-      "'driver' is too long");
+  check_refused(R"({"driver":")" + std::string(200, 'd') +
+                    R"(","cuda":"","trouble":"","verbs_trouble":"","devices":[]})",
+                "'driver' is too long");
 }

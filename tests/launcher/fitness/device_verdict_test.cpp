@@ -117,7 +117,8 @@ TEST_CASE("links are held against those of most GPUs of the kind") {
   CHECK(bench.found().empty());
 }
 
-TEST_CASE("peer access is held against that of most GPUs of the kind, and missing everywhere a note") {
+TEST_CASE(
+    "peer access is held against that of most GPUs of the kind, and missing everywhere a note") {
   GpuBench bench;
   for (CheckedHost& host : bench.hosts)
     for (DeviceFacts& gpu : host.fitness->devices.devices) gpu.peers = PeerAccess{1, 0, 0};

@@ -19,7 +19,9 @@ HostFitness whole_fitness() {
                    {"home", "/home/\xff", 0, 0, -1, "read-only file system"}};
   fitness.memory_lock = 65'536;
   fitness.open_files = 1'024;
-  fitness.has_rdma = true;
+  fitness.rdma = {{"mlx5_0/1", "ACTIVE", "200 Gb/sec (4X HDR)", "InfiniBand"},
+                  {"mlx5_1/1", "DOWN", "", ""}};
+  fitness.data = DataFacts{"/data", 1'000'000, nanoseconds(2'000'000), ""};
   fitness.devices.driver = "535.54.03";
   fitness.devices.devices.resize(1);
   fitness.devices.devices[0].name = "NVIDIA H100 80GB HBM3";
@@ -56,6 +58,7 @@ TEST_CASE("what a host says of its fitness is read as it was said") {
 
 TEST_CASE("what is to be checked is read as it was said, with a rank and without") {
   FitnessRequest request;
+  request.data_directory = "/data";
   request.lease_directory = "/var/lock/x";
   const auto without = decode_fitness_request(line_of(encode_fitness_request(request)));
   REQUIRE(without);

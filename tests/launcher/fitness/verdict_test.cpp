@@ -159,13 +159,31 @@ TEST_CASE("locked memory counts where there is RDMA") {
   Bench bench;
   bench[0].memory_lock = 65'536;
   bench[1].memory_lock = 65'536;
-  bench[1].has_rdma = true;
-  bench[2].has_rdma = true;
+  bench[1].rdma = {{"mlx5_0/1", "ACTIVE", "200 Gb/sec (4X HDR)", "InfiniBand"}};
+  bench[2].rdma = bench[1].rdma;
   bench[3].open_files = 256;
   CHECK(bench.found() == Lines{"node02 unfit memory_lock: a process may lock 64 KiB of memory, and "
                                "RDMA locks its buffers",
                                "node04 fit open_files: a process may open 256 files, and data "
                                "loaders open many"});
+}
+
+TEST_CASE("data that one host reads slowly, or not at all, is found") {
+  Bench bench;
+  constexpr std::uint64_t gigabyte = 1'000'000'000;
+  for (std::size_t i = 0; i < 4; ++i) bench[i].data = DataFacts{"/data", gigabyte, 1s, ""};
+  bench[0].data->took = 2'900ms;
+  CHECK(bench.found().empty());
+  bench[0].data->took = 4s;
+  bench[1].data = DataFacts{"/data", 0, 0s, "no such file or directory"};
+  bench[2].data = DataFacts{"/data", 1'000'000, 1s, ""};  // too little to tell
+  bench[3].data->took = 1s;
+  CHECK(bench.found() ==
+        Lines{"node02 unfit data: /data cannot be read: no such file or directory"});
+  bench[2].data = DataFacts{"/data", gigabyte, 1s, ""};
+  CHECK(bench.found() ==
+        Lines{"node01 unfit data: it reads /data at 250.0 MB/s, and the median of all is 1.0 GB/s",
+              "node02 unfit data: /data cannot be read: no such file or directory"});
 }
 
 TEST_CASE("a clock is wrong only where it cannot be right") {
