@@ -2,6 +2,7 @@
 #include "backends/fitness/data_facts.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -64,7 +65,7 @@ class DataReader {
       std::sort(names.begin(), names.end());
       for (const std::string& name : names) {
         if (has_enough()) return;
-        look_at(folder + "/" + name);
+        look_at(fmt::format("{}/{}", folder, name));
       }
     }
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/fitness/rdma_facts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -20,7 +22,7 @@ std::vector<std::string> sorted_names_in(const std::string& folder) {
 }
 
 // "ACTIVE" of "4: ACTIVE".
-std::string state_of(std::string line) {
+std::string state_of(const std::string& line) {
   const std::size_t colon = line.find(": ");
   return colon == std::string::npos ? line : line.substr(colon + 2);
 }
@@ -31,11 +33,12 @@ std::vector<RdmaPort> rdma_facts(const NetworkFiles& files) {
   std::vector<RdmaPort> ports;
   const std::string devices = files.sys + "/class/infiniband";
   for (const std::string& device : sorted_names_in(devices)) {
-    const std::string folder = devices + "/" + device + "/ports";
+    const std::string folder = fmt::format("{}/{}/ports", devices, device);
     for (const std::string& number : sorted_names_in(folder)) {
-      const std::string port = folder + "/" + number;
-      ports.push_back({device + "/" + number, state_of(first_line_of(port + "/state")),
-                       first_line_of(port + "/rate"), first_line_of(port + "/link_layer")});
+      const std::string port = fmt::format("{}/{}", folder, number);
+      ports.push_back({fmt::format("{}/{}", device, number),
+                       state_of(first_line_of(port + "/state")), first_line_of(port + "/rate"),
+                       first_line_of(port + "/link_layer")});
     }
   }
   return ports;

@@ -49,6 +49,7 @@ class RdmaJudge {
 
   std::string names_of(const std::vector<std::size_t>& hosts) const {
     std::vector<std::string> names;
+    names.reserve(hosts.size());
     for (const std::size_t host : hosts) names.push_back(hosts_[host].host.name);
     return summarize_hosts(names, 2);
   }
