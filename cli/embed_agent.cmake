@@ -10,7 +10,7 @@ embed_file(train_packed_agent "${PACKED}")
 file(SIZE "${AGENT}" size)
 file(SHA256 "${AGENT}" sha256)
 file(WRITE "${SOURCE}" "// Written by embed_agent.cmake.
-#include \"cli/embedded_agent.hpp\"
+#include \"cli/request/embedded_agent.hpp\"
 
 ${embedded}
 

@@ -4,7 +4,7 @@
 include("${CMAKE_CURRENT_LIST_DIR}/embed_file.cmake")
 embed_file(train_devices_program "${PROGRAM}")
 file(WRITE "${SOURCE}" "// Written by embed_devices.cmake.
-#include \"cli/embedded_devices.hpp\"
+#include \"cli/agent/embedded_devices.hpp\"
 
 ${embedded}
 

@@ -10,9 +10,9 @@
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/limits.hpp"
-#include "cli/agent_attach.hpp"
-#include "cli/flags.hpp"
-#include "cli/usage_error.hpp"
+#include "cli/agent/agent_attach.hpp"
+#include "cli/commands/flags.hpp"
+#include "cli/terminal/usage_error.hpp"
 
 namespace train {
 

@@ -95,9 +95,9 @@ check_commands() {
 
 check_exit_codes() {
     # A worker's own code is none of ours.
-    sed -n 's/.*return ExitCode(\([0-9]*\)).*/\1/p' cli/exit_code.hpp | grep -vx 1 | sort -un >"$work/a"
+    sed -n 's/.*return ExitCode(\([0-9]*\)).*/\1/p' cli/surroundings/exit_code.hpp | grep -vx 1 | sort -un >"$work/a"
     sed -n '/^\.Sh EXIT STATUS/,/^\.Sh EXAMPLES/s/^\.It \([0-9]*\)$/\1/p' man/train.1 >"$work/b"
-    expect_same "exit codes in cli/exit_code.hpp (<) and in man/train.1 (>)"
+    expect_same "exit codes in cli/surroundings/exit_code.hpp (<) and in man/train.1 (>)"
 }
 
 # measure.cpp reads what every rank has.

@@ -42,6 +42,8 @@ fault config_schema/text/a.cpp '#include "config_schema/yaml/yaml_node.hpp"'
 fault config_schema/yaml/a.cpp '#include "config_schema/config_check.hpp"'
 fault launcher/plan/a.hpp '#include "launcher/formats/formats.hpp"'
 fault launcher/wire/a.cpp '#include "launcher/run/run.hpp"'
+fault cli/show/a.cpp '#include "cli/commands/flags.hpp"'
+fault cli/main.hpp '#include "cli/supervisor/supervisor.hpp"'
 fault launcher/cellar/a.cpp '#include "config_schema/text/text.hpp"'
 
 # What is allowed is not complained about.

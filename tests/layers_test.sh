@@ -58,6 +58,19 @@ backends/log: posix event_loop process
 backends/openssh: posix event_loop process link
 backends/ssh_formats: posix
 backends/ssh: posix event_loop process link ssh_formats
+
+cli/surroundings:
+cli/terminal: surroundings
+cli/show: surroundings terminal
+cli/logs: surroundings terminal show
+cli/request: surroundings terminal logs
+cli/record:
+cli/story: surroundings terminal show logs record
+cli/supervisor: surroundings terminal show logs request record story
+cli/launch: surroundings terminal show request story supervisor
+cli/agent: surroundings
+cli/commands: surroundings terminal show logs request record story supervisor launch agent
+cli/.: surroundings terminal agent commands
 '
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -137,7 +150,7 @@ while IFS=: read -r room uses; do
 done <<<"$rooms"
 while IFS= read -r folder; do
   [[ $listed == *" $folder "* ]] || complain "$folder" 'is no room of the table'
-done < <(find config_schema launcher backends -mindepth 2 -maxdepth 2 -name '*.[ch]pp' -printf '%h\n' |
+done < <(find config_schema launcher backends cli -mindepth 2 -maxdepth 2 -name '*.[ch]pp' -printf '%h\n' |
   sort -u)
 
 for folder in config_schema launcher backends cli tests; do

@@ -11,8 +11,9 @@
 
 namespace train {
 
-/// What kind of trouble an error is. Each class has one documented exit code (`cli/exit_code.hpp`)
-/// and one name, the one that the last line on stderr and `--json` carry.
+/// What kind of trouble an error is. Each class has one documented exit code
+/// (`cli/surroundings/exit_code.hpp`) and one name, the one that the last line on stderr and
+/// `--json` carry.
 enum class ErrorClass {
   usage,        ///< wrong flags (64)
   no_input,     ///< no such config, hosts file or task (66)

@@ -13,7 +13,7 @@ namespace {
 
 // SIGTERM on every Linux: `task kill` and batch systems; others come from a terminal.
 constexpr int termination = 15;
-// As cli/exit_code.hpp has it for this class.
+// As cli/surroundings/exit_code.hpp has it for this class.
 constexpr int runtime_over_code = 124;
 
 // What matters of the end, of a journal that may have anything else.

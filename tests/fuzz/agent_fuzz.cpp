@@ -4,8 +4,8 @@
 // ends, and what is said of it in the end is short and ours.
 #include <cstdlib>
 
-#include "cli/launch_report.hpp"
-#include "cli/talk.hpp"
+#include "cli/story/launch_report.hpp"
+#include "cli/terminal/talk.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/wire/frame.hpp"

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/agent/agent_attach.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/accelerator/cpu_topology.hpp"
+#include "backends/accelerator/gpu_count.hpp"
+#include "backends/accelerator/gpu_users.hpp"
+#include "backends/accelerator/xid_log.hpp"
+#include "backends/context/host_contexts.hpp"
+#include "backends/fitness/fitness_check.hpp"
+#include "backends/posix/child.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/process/agent_process.hpp"
+#include "backends/process/attach.hpp"
+#include "backends/process/host_look.hpp"
+#include "backends/process/host_wait.hpp"
+#include "backends/process/rank_exec.hpp"
+#include "backends/process/rank_process.hpp"
+#include "backends/process/sweep.hpp"
+#include "backends/results/result_sender.hpp"
+#include "cli/agent/embedded_devices.hpp"
+#include "launcher/wire/line_buffer.hpp"
+#include "launcher/wire/sweep_report.hpp"
+
+namespace train {
+
+namespace {
+
+// A guard that cleans up after its agent gets this long to do so; the launcher waits for 10 s.
+constexpr std::chrono::seconds guard_patience{3};
+
+// A driver takes some seconds to answer for eight GPUs that nobody uses, without persistence mode.
+constexpr std::chrono::seconds devices_limit{15};
+// A launch waits no longer for it; those that this user sees are known without it.
+constexpr std::chrono::seconds users_limit{5};
+
+// Writes the bare error, without our name and verdict: the launcher says it as its own.
+ExitCode tell_launcher(const Error& error) {
+  const std::string text = render(error) + "\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  return exit_code_of(error.error_class);
+}
+
+Result<HostDirectory> host_directory(const std::string& key) {
+  const char* path = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
+  const bool is_given = path != nullptr && *path != '\0';
+  return is_given ? HostDirectory::open(path) : HostDirectory::find(key);
+}
+
+RankCgroups rank_cgroups() {
+  const char* wish = std::getenv("TRAIN_HOST_CGROUPS");  // for tests; see train(1)
+  const bool is_off = wish != nullptr && std::string_view(wish) == "none";
+  return is_off ? RankCgroups::none : RankCgroups::where_possible;
+}
+
+/// The processes that compute on GPUs, as this user and, where he may not look into all, the driver
+/// see them. The driver was heard within the last half minute: whoever waits in line asks often,
+/// and each time it wakes GPUs that nobody uses.
+class HeardUsers {
+ public:
+  std::vector<LeaseHolder> users() {
+    std::vector<LeaseHolder> users = gpu_users();
+    if (!may_miss_gpu_users()) return users;
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (!asked_ || now - *asked_ > std::chrono::seconds(30)) {
+      asked_ = now;
+      // A driver that does not answer hides no more than it did before.
+      devices_ = ask_devices(embedded_devices(), users_limit).value_or(DeviceReport());
+    }
+    add_gpu_users(devices_, users);
+    return users;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<std::chrono::steady_clock::time_point> asked_;
+  DeviceReport devices_;
+};
+
+// What it takes to see what the host has, and who holds it.
+AgentMeans means_to_look() {
+  AgentMeans means;
+  means.count_gpus = [] { return count_gpus(session_environment()); };
+  means.name_gpus = [] {
+    GpuIdentities identities = gpu_identities();
+    return GpuNames{std::move(identities.cuda), std::move(identities.rocm),
+                    std::move(identities.cuda_type)};
+  };
+  means.look_at_cpus = [] { return look_at_cpus(allowed_cpus()); };
+  means.gpu_users = [heard = std::make_shared<HeardUsers>()] { return heard->users(); };
+  if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
+    means.lease_folder = folder;
+  return means;
+}
+
+std::vector<std::string> own_cache_places() {
+  const char* home = std::getenv("HOME");
+  return cache_places(home == nullptr ? "" : home);
+}
+
+// What the driver says, and what it has written into the kernel's log.
+Result<DeviceReport> devices_here() {
+  auto report = ask_devices(embedded_devices(), devices_limit);
+  if (report && !report->devices.empty())
+    add_xids(last_xids(),
+             std::chrono::duration_cast<std::chrono::microseconds>(
+                 std::chrono::steady_clock::now().time_since_epoch()),
+             *report);
+  return report;
+}
+
+// Where nobody reads it any more, nobody is left to be told.
+ExitCode tell(const std::string& text) {
+  return write_whole(STDOUT_FILENO, text) == 0 ? ExitCode() : exit_code_of(ErrorClass::host);
+}
+
+}  // namespace
+
+HostReport look_here() { return look_at_this_host(means_to_look()); }
+
+ExitCode agent_wait_command(const std::string& key) {
+  const auto waited = wait_in_line(key, means_to_look(), STDIN_FILENO, STDOUT_FILENO);
+  return waited ? ExitCode() : tell_launcher(waited.error());
+}
+
+ExitCode agent_look_command(const std::string& word) {
+  const auto directory = lease_directory_of_look(word);
+  if (!directory) return tell_launcher(directory.error());
+  return tell(encode_host_report(look_at_this_host(means_to_look(), *directory)));
+}
+
+ExitCode agent_check_command() {
+  LineBuffer text;
+  std::optional<std::string_view> line;
+  while (!(line = text.next()) && text.rest().size() <= longest_fitness_request) {
+    char buffer[4'096];
+    const ssize_t count = read_some(STDIN_FILENO, buffer, sizeof buffer);
+    if (count <= 0) break;  // nobody is left to be answered
+    text.feed({buffer, static_cast<std::size_t>(count)});
+  }
+  const auto request = decode_fitness_request(line.value_or(text.rest()));
+  if (!request) return tell_launcher(request.error());
+  auto devices = devices_here();
+  AgentMeans means = means_to_look();
+  means.gpu_users = [&] {
+    std::vector<LeaseHolder> users = gpu_users();
+    if (devices) add_gpu_users(*devices, users);
+    return users;
+  };
+  HostFitness fitness = check_fitness(*request, means);
+  if (devices)
+    fitness.devices = std::move(*devices);
+  else
+    fitness.devices_trouble = devices.error().diagnostics.front().message;
+  return tell(encode_host_fitness(fitness));
+}
+
+ExitCode agent_sweep_command(const std::string& key) {
+  const auto directory = host_directory(key);
+  if (!directory) return tell_launcher(directory.error());
+  const auto sweep = sweep_agent(*directory, key, guard_patience);
+  if (!sweep) return tell_launcher(sweep.error());
+  SweepReport report{sweep->is_running, sweep->found_state, sweep->ended, {}};
+  for (const Survivor& survivor : sweep->survivors)
+    report.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
+  return tell(encode_sweep_report(report));
+}
+
+ExitCode agent_exec_command(const std::string& key) {
+  const auto directory = host_directory(key);
+  if (!directory) return tell_launcher(directory.error());
+  exec_beside_rank(*directory, key, STDIN_FILENO, STDOUT_FILENO);
+  return ExitCode();
+}
+
+ExitCode agent_get_command(const std::string& key) {
+  if (const auto legal = HostDirectory::check_key(key); !legal) return tell_launcher(legal.error());
+  send_results(own_cache_places(), key, STDIN_FILENO, STDOUT_FILENO);
+  return ExitCode();
+}
+
+ExitCode agent_reattach_command(const std::string& key) {
+  const auto directory = host_directory(key);
+  if (!directory) return tell_launcher(directory.error());
+  const auto ended = reattach(*directory, key);
+  return ended ? ExitCode() : tell_launcher(ended.error());
+}
+
+ExitCode agent_attach_command(const AgentAttachFlags& flags) {
+  if (flags.open_files) set_open_files_limit(*flags.open_files);
+  const auto directory = host_directory(flags.key);
+  if (!directory) return tell_launcher(directory.error());
+  const auto ended =
+      attach(*directory, flags.key, [&](int listening_socket, const GuardedBy& guard) {
+        AgentMeans means = means_to_look();
+        means.make_contexts = [&](Loop& loop) {
+          return std::make_unique<HostContexts>(loop, own_cache_places(), flags.key);
+        };
+        means.fence = &guard.fence;
+        means.guard = guard.keep;
+        means.cgroups = rank_cgroups();
+        return run_agent_process(listening_socket, *directory, flags.key, means);
+      });
+  if (!ended) return tell_launcher(ended.error());
+  // Ends at once: the agent is another process, and nothing here needs to be destroyed in order.
+  ::_exit(*ended);
+}
+
+}  // namespace train

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent as a program of its own: what `train` sends to hosts. It has nothing of what only a
+// launcher needs, so it travels and starts in a fraction of the time.
+#include <malloc.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/posix/child.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/limits.hpp"
+#include "cli/agent/agent_attach.hpp"
+#include "cli/agent/measure.hpp"
+#include "cli/agent/once_per_host.hpp"
+#include "cli/agent/report_writer.hpp"
+
+namespace train {
+
+namespace {
+
+// To a rank, as `train` says it.
+void tell(const std::string& words) { std::fprintf(stderr, "train: %s\n", words.c_str()); }
+int tell_failure(const Error& error) {
+  tell(render(error));
+  return exit_code_of(error.error_class).value();
+}
+
+// `report`, with which ranks report.
+int report(const std::vector<std::string>& arguments) {
+  const auto written = write_report(arguments);
+  if (!written) return tell_failure(written.error());
+  if (!written->empty()) tell(*written);
+  return 0;
+}
+
+// `once-per-host`, likewise.
+int once_per_host(const std::vector<std::string>& arguments) {
+  const auto code = run_once_per_host(arguments);
+  return code ? *code : tell_failure(code.error());
+}
+
+// `measure-links` and `measure-allreduce`, likewise.
+int print(const Result<std::string>& line) {
+  if (!line) return tell_failure(line.error());
+  return write_whole(STDOUT_FILENO, *line) == 0 ? 0 : exit_code_of(ErrorClass::host).value();
+}
+
+// The launcher says it as its own.
+int refuse(const Error& error) {
+  std::fprintf(stderr, "%s\n", in_one_line(error).c_str());
+  return exit_code_of(error.error_class).value();
+}
+
+// `--version`, by which a host shows that it can run this, `report WORD...`, `once-per-host
+// WORD...`, `measure-links`, `measure-allreduce PYTHON`, `agent attach KEY`, `agent reattach KEY`,
+// `agent sweep KEY`, `agent exec KEY`, `agent get KEY`, `agent look WORD`, `agent wait KEY` or
+// `agent check WORD`.
+int run(int argc, char* argv[]) {
+  const auto is = [&](int i, std::string_view word) { return i < argc && argv[i] == word; };
+  if (argc == 2 && is(1, "--version")) {
+    std::puts("the agent of train " TRAIN_VERSION);
+    return 0;
+  }
+  if (argc > 1 && is(1, "report")) return report({argv + 2, argv + argc});
+  if (argc == 2 && is(1, "measure-links")) return print(measure_links_of_task());
+  if (argc == 3 && is(1, "measure-allreduce")) return print(measure_allreduce_of_task(argv[2]));
+  if (argc > 1 && is(1, "once-per-host")) return once_per_host({argv + 2, argv + argc});
+  if (const auto enough = check_stack_limit(); !enough) return refuse(enough.error());
+  if (argc == 4 && is(1, "agent") && is(2, "attach"))
+    return agent_attach_command({argv[3], {}}).value();
+  if (argc == 4 && is(1, "agent") && is(2, "reattach"))
+    return agent_reattach_command(argv[3]).value();
+  if (argc == 4 && is(1, "agent") && is(2, "sweep")) return agent_sweep_command(argv[3]).value();
+  if (argc == 4 && is(1, "agent") && is(2, "exec")) return agent_exec_command(argv[3]).value();
+  if (argc == 4 && is(1, "agent") && is(2, "get")) return agent_get_command(argv[3]).value();
+  if (argc == 4 && is(1, "agent") && is(2, "look")) return agent_look_command(argv[3]).value();
+  if (argc == 4 && is(1, "agent") && is(2, "wait")) return agent_wait_command(argv[3]).value();
+  if (argc == 4 && is(1, "agent") && is(2, "check")) return agent_check_command().value();
+  std::fputs("train starts this program on hosts by itself; there is nothing to call\n", stderr);
+  return exit_code_of(ErrorClass::usage).value();
+}
+
+}  // namespace
+
+}  // namespace train
+
+int main(int argc, char* argv[]) {
+  // Its threads mostly wait: an arena of memory for each would only cost pages.
+  (void)::mallopt(M_ARENA_MAX, 1);
+  train::open_closed_standard_streams();
+  int code = 0;
+  try {
+    code = train::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "this is a bug in train's agent: %s\n", error.what());
+    code = train::exit_code_of(train::ErrorClass::bug).value();
+  }
+  train::end_program(code);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "cli/request/commands.hpp"
+#include "cli/terminal/talk.hpp"
+#include "config_schema/config_check.hpp"
+#include "config_schema/experiment/experiment_tree.hpp"
+#include "config_schema/fields/json_schema.hpp"
+#include "config_schema/text/text.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
+
+namespace train {
+
+namespace {
+
+// The result of a check of all files.
+struct Checked {
+  std::vector<Finding> findings;
+  std::optional<ErrorClass> worst;  ///< nothing: every file is legal
+};
+
+// Adds a file that cannot be read. As text, the message has its name already; as data, the name is
+// a field.
+void add_unreadable(Checked& checked, const std::string& file, bool as_data, const Error& error) {
+  for (Diagnostic diagnostic : error.diagnostics) {
+    if (as_data) diagnostic.place.source = file;
+    checked.findings.push_back({Severity::error, std::move(diagnostic)});
+  }
+  if (!checked.worst) checked.worst = error.error_class;
+}
+
+// To YAML, a hosts file in lines is one scalar.
+bool is_not_a_mapping(const Finding& finding) {
+  return finding.diagnostic.message.starts_with("an experiment is a mapping");
+}
+
+Checked check_files(const ConfigCheckFlags& flags) {
+  Checked checked;
+  for (const std::string& file : flags.files) {
+    const auto text = read_input(file, flags.are_hosts ? "hosts" : "configuration");
+    if (!text) {
+      add_unreadable(checked, file, flags.json, text.error());
+      continue;
+    }
+    const SourceText source{file, *text};
+    const FileKind kind = flags.are_hosts ? FileKind::hosts : kind_of(source);
+    auto findings = check_file(source, kind);
+    if (has_errors(findings)) {
+      checked.worst = kind == FileKind::hosts ? ErrorClass::hosts : ErrorClass::config;
+      if (is_not_a_mapping(findings.front()))
+        findings.front().diagnostic.hint += "; a hosts file without 'hosts:' needs --hosts";
+    }
+    checked.findings.insert(checked.findings.end(), findings.begin(), findings.end());
+  }
+  return checked;
+}
+
+// Says the first findings of each file, up to a screen; the others are counted.
+void say_findings(const std::vector<Finding>& findings, bool with_warnings) {
+  constexpr int most = 20;
+  std::string file;
+  int said = 0;
+  int left_out = 0;
+  const auto end_file = [&] {
+    if (left_out > 0) talk(terminal_text("{}: ... and {} more", file, left_out));
+    said = left_out = 0;
+  };
+  for (const Finding& finding : findings) {
+    if (finding.diagnostic.place.source != file) end_file();
+    file = finding.diagnostic.place.source;
+    if (finding.severity != Severity::error && !with_warnings) continue;
+    if (said++ >= most) {
+      ++left_out;
+      continue;
+    }
+    Diagnostic diagnostic = finding.diagnostic;
+    if (finding.severity == Severity::obstacle)
+      diagnostic.message = "launch refuses this: " + diagnostic.message;
+    const TerminalText text = terminal_text(diagnostic);
+    talk(finding.severity == Severity::error ? text : "warning: " + text);
+  }
+  end_file();
+}
+
+}  // namespace
+
+ExitCode config_check_command(const ConfigCheckFlags& flags) {
+  const Checked checked = check_files(flags);
+  ExitCode answered;
+  if (flags.json)
+    answered = answer(findings_to_json(checked.findings));
+  else
+    say_findings(checked.findings, flags.warnings);
+  if (!checked.worst) return answered;
+  const ExitCode code = exit_code_of(*checked.worst);
+  talk(verdict(*checked.worst, code));
+  return code;
+}
+
+ExitCode config_show_command(const ConfigShowFlags& flags) {
+  const RequestFlags& request = flags.request;
+  const auto text = read_input(request.config, "configuration");
+  if (!text) return report(text.error());
+  const auto shown = effective_experiment({request.config, *text}, overrides_of(request));
+  if (!shown) return report(shown.error());
+  if (flags.json) return answer(json_text(**shown) + "\n");
+  return answer(yaml_text(**shown, flags.origin ? YamlComments::origins : YamlComments::none));
+}
+
+ExitCode config_schema_command(const ConfigSchemaFlags& flags) {
+  const auto schema = published_schema(flags.name);
+  if (schema) return answer(*schema);
+  const std::string meant = did_you_mean(flags.name, schema_names());
+  return report(make_error(
+      ErrorClass::usage, fmt::format("there is no schema '{}'", flags.name),
+      meant.empty() ? fmt::format("the schemas are {}", join_words(schema_names())) : meant));
+}
+
+}  // namespace train

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/flags.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <system_error>
+
+namespace train {
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return {[=](const std::string& text) {
+            std::uint64_t number = 0;
+            const char* end = text.data() + text.size();
+            const auto read = std::from_chars(text.data(), end, number);
+            const bool is_good =
+                read.ec == std::errc() && read.ptr == end && number >= least && number <= most;
+            return is_good
+                       ? std::string()
+                       : fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
+          },
+          ""};
+}
+
+CLI::Validator names(const std::string& what) {
+  return {[=](const std::string& text) {
+            return text.find_first_not_of(" \t\n") != text.npos
+                       ? std::string()
+                       : fmt::format(
+                             "an empty value names no {} (a shell variable that is not set?)",
+                             what);
+          },
+          ""};
+}
+
+CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::string& purpose) {
+  return command
+      .add_option("CONFIG", flags.config,
+                  fmt::format("Experiment to {} (YAML; - for standard input)", purpose))
+      ->type_name("")
+      ->check(names("experiment"));
+}
+
+void add_settings(CLI::App& command, std::vector<std::string>& settings) {
+  command.add_option("--set", settings, "Override one key of the experiment; repeatable")
+      ->type_name("KEY=VALUE")
+      ->check(names("key"))
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_overrides(CLI::App& command, RequestFlags& flags) {
+  command
+      .add_option("-n,--slots", flags.slots,
+                  "Slots, one rank each by default; without CONFIG: all of the hosts")
+      ->type_name("SLOTS")
+      ->check(whole_number(1, most_workers));
+  command.add_option("--batch", flags.global_batch, "Global batch size, over all ranks")
+      ->type_name("N")
+      ->check(whole_number(1, most_samples));
+  command
+      .add_option("--max-runtime", flags.max_runtime,
+                  "Stop the task so long after its ranks have started: 90m, 90 (seconds)")
+      ->type_name("DURATION")
+      ->check(names("duration"));
+  add_settings(command, flags.settings);
+}
+
+void add_hosts(CLI::App& command, HostFlags& flags) {
+  command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
+      ->type_name("LIST")
+      ->check(names("hosts"));
+  command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
+      ->type_name("FILE")
+      ->check(names("file"));
+}
+
+void add_transport(CLI::App& command, std::optional<TransportKind>& transport) {
+  const auto set_transport = [&transport](const std::string& word) {
+    transport = transport_of(word);
+    if (!transport || *transport == TransportKind::local)
+      throw CLI::ValidationError("--transport",
+                                 fmt::format("'{}' is none of auto, ssh and openssh", word));
+  };
+  command
+      .add_option_function<std::string>("--transport", set_transport,
+                                        "How other hosts are reached: auto, ssh, or openssh")
+      ->type_name("KIND");
+}
+
+void add_formats(CLI::App& command, TaskListFlags::Format& format) {
+  using Format = TaskListFlags::Format;
+  auto* json = command.add_flag_callback(
+      "--json", [&format] { format = Format::json; }, "Print JSON");
+  command
+      .add_flag_callback(
+          "--csv", [&format] { format = Format::csv; }, "Print CSV")
+      ->excludes(json);
+}
+
+void add_wait(CLI::App& command, std::string& wait) {
+  command.add_flag("--wait", wait,
+                   "Wait in line for slots that others hold; --wait=10m (or 600): at most");
+}
+
+// A flag without a value is "true" to CLI11.
+std::optional<std::string> wait_of(const std::string& wait) {
+  if (wait.empty()) return std::nullopt;
+  return wait == "true" ? "" : wait;
+}
+
+}  // namespace train

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "backends/posix/files.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/show/live_tables.hpp"
+#include "cli/show/task_table.hpp"
+#include "cli/supervisor/host_look.hpp"
+#include "cli/terminal/talk.hpp"
+#include "launcher/live/live_json.hpp"
+#include "launcher/live/probed_hosts.hpp"
+
+namespace train {
+
+namespace {
+
+using Format = TaskListFlags::Format;
+
+std::vector<LiveHost> ask(const std::vector<Host>& hosts) {
+  return live_hosts(hosts, HostInquiry(hosts).look());
+}
+
+std::string show(const std::vector<LiveHost>& hosts, Format format) {
+  switch (format) {
+    case Format::json:
+      return live_hosts_document(hosts, now_on_the_wall());
+    case Format::csv:
+      return hosts_to_csv(hosts);
+    case Format::table:
+      break;
+  }
+  return hosts_to_table(hosts);
+}
+
+tl::unexpected<Error> is_there(const std::string& file) {
+  return fail(ErrorClass::usage, fmt::format("--write: '{}' is there already", file),
+              "--force writes over it");
+}
+
+Result<void> check_file(const HostsProbeFlags& flags) {
+  struct stat status {};
+  if (flags.force && flags.file.empty())
+    return fail(ErrorClass::usage, "--force was given without --write", "leave it out");
+  if (flags.file.empty() || flags.force || ::lstat(flags.file.c_str(), &status) != 0) return {};
+  return is_there(flags.file);
+}
+
+// Somebody may have written it since it was checked.
+Result<void> write_answer(const HostsProbeFlags& flags, const std::string& text) {
+  if (flags.force) return write_file(flags.file, text);
+  const auto written = write_new_file(flags.file, text);
+  if (!written) return tl::make_unexpected(written.error());
+  if (!*written) return is_there(flags.file);
+  return {};
+}
+
+}  // namespace
+
+ExitCode hosts_list_command(const HostsListFlags& flags) {
+  std::string note;
+  const auto inventory = load_hosts(flags.hosts, note);
+  if (!inventory) return report(inventory.error());
+  if (!note.empty()) talk(TerminalText(note));
+  talk_warnings(inventory->warnings);
+  const std::vector<LiveHost> hosts = ask(inventory->hosts);
+  const ExitCode answered = answer(show(hosts, flags.format));
+  if (flags.format != Format::table)  // the table has them
+    for (const TerminalText& trouble : troubles_of(hosts)) talk(trouble);
+  return judged(answered, hosts);
+}
+
+ExitCode hosts_probe_command(const HostsProbeFlags& flags) {
+  if (auto checked = check_file(flags); !checked) return report(checked.error());
+  HostFlags named;
+  named.host_list = fmt::format("{}", fmt::join(flags.names, ","));
+  named.transport = flags.transport;
+  std::string note;
+  const auto inventory = load_hosts(named, note);
+  if (!inventory) return report(inventory.error());
+  talk_warnings(inventory->warnings);
+  const std::vector<LiveHost> hosts = ask(inventory->hosts);
+  for (const LiveHost& host : hosts)
+    if (!host.is_reachable()) talk(troubles_of({host}).front());
+  const bool has_any = std::any_of(hosts.begin(), hosts.end(),
+                                   [](const LiveHost& host) { return host.is_reachable(); });
+  if (!has_any)
+    return report(make_error(ErrorClass::host, "no host has answered",
+                             "'ssh HOST true' shows whether a host can be logged in to"));
+  const std::string text = probed_hosts_file(hosts);
+  if (flags.file.empty()) return judged(answer(text), hosts);
+  if (auto written = write_answer(flags, text); !written) return report(written.error());
+  return judged(ExitCode(), hosts);
+}
+
+}  // namespace train

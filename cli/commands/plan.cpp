@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "backends/context/context_archive.hpp"
+#include "backends/context/context_packer.hpp"
+#include "backends/posix/files.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/supervisor/host_look.hpp"
+#include "cli/terminal/picture_file.hpp"
+#include "cli/terminal/talk.hpp"
+#include "cli/terminal/text_options.hpp"
+#include "launcher/formats/formats.hpp"
+#include "launcher/live/live_occupancy.hpp"
+#include "launcher/placement/placement.hpp"
+#include "launcher/placement/refusal.hpp"
+
+namespace train {
+
+namespace {
+
+std::string show(const PictureSubject& subject, const std::optional<PlannedContext>& context,
+                 const PlanFlags& flags) {
+  const Plan& plan = subject.plan;
+  switch (flags.format) {
+    case PlanFlags::Format::json:
+      return plan_to_json(plan, context);
+    case PlanFlags::Format::env:
+      return plan_to_env(plan, flags.rank);
+    case PlanFlags::Format::hostfile:
+      return plan_to_hostfile(plan, context);
+    case PlanFlags::Format::slurm:
+      return plan_to_slurm(plan, context);
+    case PlanFlags::Format::table:
+      break;
+  }
+  return plan_to_text(subject, text_options(), context);
+}
+
+// What is wrong with the flags by themselves.
+Result<void> check_flags(const PlanFlags& flags) {
+  if (flags.rank && flags.format != PlanFlags::Format::env)
+    return fail(ErrorClass::usage, "--rank was given without --format env",
+                "other formats show all ranks: leave out --rank");
+  return check_picture_file(flags.svg);
+}
+
+Result<void> check_rank(const PlanFlags& flags, const Plan& plan) {
+  if (!flags.rank || *flags.rank < plan.trial.world_size) return {};
+  return fail(ErrorClass::usage, fmt::format("--rank: there is no rank {}", *flags.rank),
+              fmt::format("ranks are 0 to {}", plan.trial.world_size - 1));
+}
+
+// What would travel; nothing without a directory.
+Result<std::optional<PlannedContext>> read_context(const std::string& directory) {
+  if (directory.empty()) return std::nullopt;
+  const std::atomic<bool> cancelled{false};
+  auto archived = archive_context(directory, own_output_files(), cancelled);
+  if (!archived) return tl::make_unexpected(archived.error());
+  return PlannedContext{directory, archived->context.sha256, archived->files, archived->bytes,
+                        std::move(archived->warnings)};
+}
+
+// The context's own warnings, and that what is written for others than `train launch` leaves it at
+// home.
+void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
+  for (const std::string& warning : context.warnings) talk_warnings({{{}, {}, warning, {}}});
+  std::string_view name;
+  switch (format) {
+    case PlanFlags::Format::table:
+    case PlanFlags::Format::json:
+      return;
+    case PlanFlags::Format::env:
+      name = "env";
+      break;
+    case PlanFlags::Format::hostfile:
+      name = "hostfile";
+      break;
+    case PlanFlags::Format::slurm:
+      name = "slurm";
+      break;
+  }
+  const std::string message = fmt::format(
+      "--format {} does not bring the context '{}' to the hosts", name, context.directory);
+  talk_warnings(
+      {{{},
+        {},
+        message,
+        "start the ranks in a copy that every host sees, or let 'train launch' bring it"}});
+}
+
+// What is held there; without it, a plan assumes idle hosts.
+Occupancy ask_hosts(const Request& request) {
+  if (request.experiment.leases == Leasing::none) return {};
+  const std::vector<Host>& hosts = request.inventory.hosts;
+  const auto reports = HostInquiry(hosts).look();
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string why =
+        reports[i] ? reports[i]->lease_trouble : reports[i].error().diagnostics.front().message;
+    if (why.empty()) continue;
+    talk_warnings(
+        {{{},
+          {},
+          fmt::format("host '{}' does not say what is held there: {}", hosts[i].name, why),
+          "the plan takes it for idle"}});
+  }
+  return occupancy_of(request.inventory, request.experiment, answered(reports));
+}
+
+}  // namespace
+
+ExitCode plan_command(const PlanFlags& flags) {
+  if (auto checked = check_flags(flags); !checked) return report(checked.error());
+  const auto request = load_request(flags.request, ReadFor::planning);
+  if (!request) return report(request.error());
+  if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
+  const Occupancy held = flags.live ? ask_hosts(*request) : Occupancy();
+  auto plan = make_plan(request->experiment, request->inventory, held, request->user_variables);
+  if (!plan) {
+    talk_warnings(request->experiment.warnings);
+    talk_warnings(request->inventory.warnings);
+    if (flags.format == PlanFlags::Format::json) answer(refusal_to_json(plan.error()));
+    return report(to_error(plan.error()));
+  }
+  if (auto checked = check_rank(flags, *plan); !checked) return report(checked.error());
+  const auto context = read_context(request->context_directory);
+  if (!context) return report(context.error());
+  if (flags.format != PlanFlags::Format::table) {  // the table has them
+    talk_warnings(plan->warnings);
+    if (*context) warn_of_context(**context, flags.format);
+  }
+  const PictureSubject subject{
+      .plan = *plan,
+      .usable = request->inventory,
+      .named = request->unfiltered ? *request->unfiltered : request->inventory,
+      .occupancy = held};
+  if (flags.svg)
+    if (auto written = write_file(*flags.svg, plan_to_svg(subject)); !written)
+      return report(written.error());
+  return answer(show(subject, *context, flags));
+}
+
+}  // namespace train

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/several_tasks.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "cli/terminal/talk.hpp"
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+// Codes come from other processes, too.
+ErrorClass class_of(int code) {
+  constexpr std::array classes = {ErrorClass::usage, ErrorClass::no_input, ErrorClass::missing,
+                                  ErrorClass::busy,  ErrorClass::host,     ErrorClass::interrupted};
+  const auto* const found = std::find_if(classes.begin(), classes.end(), [code](ErrorClass each) {
+    return exit_code_of(each).value() == code;
+  });
+  return found == classes.end() ? ErrorClass::bug : *found;
+}
+
+}  // namespace
+
+void Outcomes::add(ExitCode code) {
+  ++count_;
+  if (code.value() != 0) ++failed_;
+  worst_ = std::max(worst_, code.value());
+}
+
+ExitCode Outcomes::tell(std::string_view trouble) const {
+  if (failed_ == 0) return ExitCode();
+  talk(terminal_text("{} of {} {}", failed_, counted(count_, "task"), trouble));
+  talk(verdict(class_of(worst_), ExitCode(worst_)));
+  return ExitCode(worst_);
+}
+
+}  // namespace train

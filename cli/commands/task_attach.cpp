@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "backends/log/task_watch.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/store/launcher_lock.hpp"
+#include "cli/logs/task_view.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/supervisor/adoption.hpp"
+#include "cli/supervisor/detachment.hpp"
+#include "cli/supervisor/task_control.hpp"
+#include "cli/supervisor/task_end.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "cli/terminal/talk.hpp"
+
+namespace train {
+
+namespace {
+
+// What the process that was to go on with a task reports.
+constexpr std::string_view it_attends = "attends";
+constexpr std::string_view another_attends = "another attends";
+
+// What Ctrl-C says; a signal handler can make no text.
+char last_words_of_view[512];
+
+void leave_view(int) {
+  const ssize_t ignored =
+      ::write(STDERR_FILENO, last_words_of_view, std::strlen(last_words_of_view));
+  (void)ignored;
+  ::_exit(exit_code_of(ErrorClass::interrupted).value());
+}
+
+void say_on_interrupt(const std::string& task_id) {
+  const std::string words =
+      "\n" + talk_text(terminal_text("task {} goes on; to see it again, or stop it:\n"
+                                     "  train task attach {}\n"
+                                     "  train task kill {}",
+                                     task_id, task_id, task_id));
+  last_words_of_view[words.copy(last_words_of_view, sizeof last_words_of_view - 1)] = '\0';
+  std::signal(SIGINT, leave_view);
+}
+
+// What comes behind `from` in what a launcher without a terminal has said; nothing where there is
+// none.
+std::string said_since(const std::string& launcher_log, std::size_t from) {
+  const Descriptor file(::open(launcher_log.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string said(256u << 10, '\0');
+  const ssize_t count =
+      file ? read_whole_at(file.get(), said.data(), said.size(), from) : ssize_t{0};
+  said.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+  return said;
+}
+
+// Where the last lines of it begin, about a screen.
+std::size_t last_lines_of(const std::string& launcher_log) {
+  constexpr std::size_t screen = 2'048;
+  struct stat status {};
+  if (::stat(launcher_log.c_str(), &status) != 0) return 0;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size <= screen) return 0;
+  const std::size_t line = said_since(launcher_log, size - screen).find('\n');
+  return size - screen + (line == std::string::npos ? 0 : line + 1);
+}
+
+// Of a search what its launcher says of the trials, which may print all at once.
+ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const TaskRecord& task) {
+  talk(
+      terminal_text("task {} is a search: train task show {} lists its trials, and train task "
+                    "logs {} --trial 0 has what the first one prints",
+                    task.id, task.id, task.id));
+  const std::string lock_file = store.lock_file(task.id);
+  const std::string launcher_log = store.launcher_log(task.id);
+  TaskWatch watch(lock_file, "");
+  std::size_t shown = flags.from_start ? 0 : last_lines_of(launcher_log);
+  while (true) {
+    const bool has_ended = probe_launcher(lock_file) == LauncherSign::gone;
+    for (std::string said = said_since(launcher_log, shown); !said.empty();
+         said = said_since(launcher_log, shown)) {
+      shown += said.size();
+      std::fwrite(said.data(), 1, said.size(), stderr);
+    }
+    if (has_ended) break;
+    (void)watch.wait(std::chrono::milliseconds(500), {});
+  }
+  auto now = store.find(task.id);
+  if (!now) return report(now.error());
+  return now->is_unattended ? tell_unattended(*now) : tell_end(*now);
+}
+
+// What the ranks print, until the task has ended or nobody attends it any more.
+ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord task) {
+  std::signal(SIGPIPE, SIG_IGN);
+  say_on_interrupt(task.id);
+  if (is_search(task)) return view_search(flags, store, task);
+  TaskViewing viewing{.choice = {}, .follow = true};
+  auto& last = viewing.choice.lines.last;
+  if (!flags.from_start) last = screen_lines();
+  for (int attempt = flags.from_start ? 0 : task.restarts; attempt <= task.restarts; ++attempt) {
+    if (attempt > 0 && !last) talk(terminal_text("attempt {}", attempt));
+    const auto printed = print_attempt(viewing, store, task, attempt);
+    if (!printed) return report(printed.error());
+    if (!*printed) return ExitCode();
+    last.reset();
+  }
+  return task.is_unattended ? tell_unattended(task) : tell_end(task);
+}
+
+// The supervisor that goes on with the task has the credentials of another terminal. Returns the
+// task as it is after that: one that was dying meanwhile attends it no more.
+Result<TaskRecord> with_credentials_lent(SqliteTaskStore& store, TaskRecord task) {
+  if (const auto words = lend_credentials(store.control_socket(task.id))) {
+    if (!words->empty()) talk(*words);
+    return task;
+  }
+  return find_unanswered(store, task.id);
+}
+
+// In the process that is to go on with the task.
+ExitCode attend(const std::string& task_id, Detachment& detachment) {
+  auto adoption = Adoption::begin(task_id);
+  if (!adoption) {
+    if (adoption.error().error_class != ErrorClass::busy) return report(adoption.error());
+    detachment.tell(std::string(another_attends));
+    return exit_code_of(ErrorClass::busy);
+  }
+  const std::string log = adoption->store().launcher_log(task_id);
+  StopSignals signals;
+  const auto on_steady = [&](const TerminalText& words) {
+    if (!words.empty()) talk(words);
+    detachment.leave_terminal(std::string(it_attends), log, signals);
+  };
+  const Ended ended = adoption->run(on_steady, signals);
+  if (!ended.last_words.empty()) talk(ended.last_words);
+  if (ended.is_displaced) detachment.tell(std::string(another_attends));
+  return ended.code;
+}
+
+}  // namespace
+
+ExitCode task_attach_command(const TaskAttachFlags& flags) {
+  std::string task_id;
+  {
+    auto store = open_task_store();
+    if (!store) return report(store.error());
+    auto task = (*store)->find(flags.task);
+    if (!task) return report(task.error());
+    if (is_final(task->state)) return tell_end(*task);
+    if (!task->is_unattended) task = with_credentials_lent(**store, std::move(*task));
+    if (!task) return report(task.error());
+    if (!task->is_unattended) return view(flags, **store, std::move(*task));
+    std::vector<std::string> arguments = {"task", "attach", task->id};
+    if (flags.from_start) arguments.emplace_back("--from-start");
+    if (auto same = become_kept_program(**store, *task, arguments); !same)
+      return report(same.error());
+    task_id = task->id;
+  }
+  // The store is closed: it must not go through a fork.
+  Detachment detachment;
+  const auto code = detachment.fork([&](const std::string& told) {
+    say_on_interrupt(task_id);
+    auto store = open_task_store();
+    if (!store) return report(store.error());
+    auto task = (*store)->find(task_id);
+    if (task && told != it_attends) task = with_credentials_lent(**store, std::move(*task));
+    if (!task) return report(task.error());
+    if (told == it_attends) talk(terminal_text("task {} is attended again", task_id));
+    return view(flags, **store, std::move(*task));
+  });
+  return code ? *code : attend(task_id, detachment);
+}
+
+}  // namespace train

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "cli/request/commands.hpp"
+#include "cli/show/search_of_task.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "cli/terminal/talk.hpp"
+#include "config_schema/yaml/yaml_document.hpp"
+#include "config_schema/yaml/yaml_writer.hpp"
+#include "launcher/search/metric_value.hpp"
+
+namespace train {
+
+namespace {
+
+// JSON is YAML, which is read here as such and written for people.
+ExitCode tell_yaml(const nlohmann::ordered_json& value) {
+  const auto read = read_yaml({"the best trial", value.dump()}, ErrorClass::bug);
+  return read ? answer(yaml_text(**read, YamlComments::none)) : report(read.error());
+}
+
+}  // namespace
+
+ExitCode task_best_command(const TaskBestFlags& flags) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  const auto task = (*store)->find(flags.task);
+  if (!task) return report(task.error());
+  const auto search = search_of_task(**store, *task);
+  if (!search) return report(search.error());
+  if (!*search) return report(no_search(*task));
+  const auto best = best_of(**search);
+  if (!best) return report(no_report(*task, **search));
+  const TrialRecord& trial = (*search)->trials[static_cast<std::size_t>(best->trial)];
+  const auto hyperparameters = nlohmann::json::parse(trial.hyperparameters_json);
+  if (flags.only_hyperparameters) return tell_yaml({{"hyperparameters", hyperparameters}});
+  return tell_yaml({{"trial", best->trial},
+                    {"step", json_of_step(best->step)},
+                    {(*search)->config.metric, best->metric},
+                    {"hyperparameters", hyperparameters}});
+}
+
+}  // namespace train

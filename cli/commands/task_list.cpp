@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <optional>
+
+#include "cli/agent/agent_attach.hpp"
+#include "cli/commands/damaged_tasks.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/show/live_tables.hpp"
+#include "cli/show/task_table.hpp"
+#include "cli/supervisor/host_look.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "cli/terminal/talk.hpp"
+#include "cli/terminal/text_options.hpp"
+#include "cli/terminal/watched_text.hpp"
+#include "launcher/live/live_json.hpp"
+#include "launcher/live/live_picture.hpp"
+#include "launcher/picture/cells.hpp"
+#include "launcher/record/task_json.hpp"
+
+namespace train {
+
+namespace {
+
+using Format = TaskListFlags::Format;
+
+// The hosts that are looked at: those that are named, or this machine.
+struct Asked {
+  std::vector<Host> hosts;
+  bool are_named = false;
+};
+
+Result<Asked> hosts_to_ask(const HostFlags& flags) {
+  if (!names_hosts(flags)) {
+    Host host;
+    host.name = host.address = "localhost";
+    host.transport = TransportKind::local;
+    return Asked{{host}, false};
+  }
+  std::string note;
+  auto inventory = load_hosts(flags, note);
+  if (!inventory) return tl::make_unexpected(inventory.error());
+  talk_warnings(inventory->warnings);
+  return Asked{std::move(inventory->hosts), true};
+}
+
+// All that a list shows.
+struct Listing {
+  std::vector<TaskRecord> tasks;  // that this user has launched here
+  std::vector<HeldTask> held;     // all others
+  std::vector<LiveHost> hosts;
+  std::vector<DamagedTask> damaged;  // of this user's, which are not shown
+  UnixMillis now = 0;
+};
+
+// This machine is looked at by this process: it would be asked by one of its own.
+Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags, const Asked& asked,
+                             HostInquiry& hosts) {
+  std::vector<Result<HostReport>> reports;
+  if (asked.are_named)
+    reports = hosts.look();
+  else
+    reports.emplace_back(look_here());
+  auto list = store.list(flags.all);
+  if (!list) return tl::make_unexpected(list.error());
+  Listing listing{.tasks = std::move(list->tasks),
+                  .held = {},
+                  .hosts = live_hosts(asked.hosts, std::move(reports)),
+                  .damaged = std::move(list->damaged)};
+  listing.now = now_on_the_wall();
+  listing.held = held_tasks(listing.hosts);
+  std::erase_if(listing.held, [&](const HeldTask& held) {
+    const bool is_listed = std::any_of(listing.tasks.begin(), listing.tasks.end(),
+                                       [&](const TaskRecord& task) { return task.id == held.id; });
+    return is_listed || (flags.mine && !held.is_own);
+  });
+  return listing;
+}
+
+TextOptions picture_options(bool is_screen) {
+  TextOptions options = text_options();
+  options.color = options.color && !is_screen;  // what is cut must not be cut in the middle of one
+  options.holders = marked_holders;
+  return options;
+}
+
+std::string table_of(const Listing& listing, bool slots, bool is_screen = false) {
+  if (slots)
+    return picture_to_text(draw_live(listing.hosts), picture_options(is_screen)) +
+           lease_lines(listing.hosts);
+  return tasks_to_table(listing.tasks, listing.now, listing.held);
+}
+
+std::string show(const Listing& listing, const TaskListFlags& flags) {
+  switch (flags.format) {
+    case Format::json:
+      return tasks_to_json(listing.tasks, held_tasks_to_json(listing.held, listing.now),
+                           live_hosts_to_json(listing.hosts, listing.now));
+    case Format::csv:
+      return flags.slots ? slots_to_csv(listing.hosts, listing.now)
+                         : tasks_to_csv(listing.tasks, listing.now, listing.held);
+    case Format::table:
+      break;
+  }
+  return table_of(listing, flags.slots);
+}
+
+// What the table has no row for; the picture has.
+std::vector<TerminalText> remarks_of(const Listing& listing, const TaskListFlags& flags) {
+  std::vector<TerminalText> remarks = troubles_of(listing.hosts);
+  if (!flags.slots && flags.format != Format::json)
+    for (const TerminalText& holding : strangers_of(listing.hosts)) remarks.push_back(holding);
+  if (!listing.damaged.empty()) remarks.push_back(terminal_text(damage_error(listing.damaged)));
+  return remarks;
+}
+
+// What is shown of it, but for the time that has passed.
+std::string facts_of(const Listing& listing, const TaskListFlags& flags) {
+  if (flags.slots) return table_of(listing, true);
+  std::string facts = tasks_to_json(listing.tasks);
+  for (const HeldTask& task : listing.held)
+    facts += fmt::format("{} {} {} {}\n", task.id, state_of(task), slots_text(task),
+                         fmt::join(task.hosts, ","));
+  return facts;
+}
+
+std::string next_of(WatchedText& watched, const Listing& listing, const TaskListFlags& flags) {
+  std::string remarks;
+  for (const TerminalText& remark : remarks_of(listing, flags)) remarks += remark.text() + "\n";
+  const bool is_screen = screen_of_stdout().has_value();
+  return watched.next(table_of(listing, flags.slots, is_screen) + remarks,
+                      facts_of(listing, flags) + remarks);
+}
+
+// Until it is interrupted, or nobody reads it any more.
+ExitCode watch_tasks(SqliteTaskStore& store, const TaskListFlags& flags, const Asked& asked) {
+  // A look at this machine is nothing; at others it is a process on each.
+  const milliseconds pause = asked.are_named ? milliseconds(5'000) : milliseconds(1'000);
+  std::signal(SIGPIPE, SIG_IGN);
+  WatchedText watched;
+  HostInquiry hosts(asked.hosts);
+  hosts.keep_sessions();
+  while (!hosts.is_stopped() && !has_no_reader()) {
+    const auto listing = make_listing(store, flags, asked, hosts);
+    if (hosts.is_stopped()) break;
+    if (!listing) return report(listing.error());
+    const auto passed = pass_on(next_of(watched, *listing, flags));
+    if (!passed) return report(passed.error());
+    hosts.pause(pause, has_no_reader);
+  }
+  return ExitCode();
+}
+
+}  // namespace
+
+ExitCode task_list_command(const TaskListFlags& flags) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  const auto asked = hosts_to_ask(flags.hosts);
+  if (!asked) return report(asked.error());
+  if (flags.watch) return watch_tasks(**store, flags, *asked);
+  std::optional<HostInquiry> hosts(asked->hosts);
+  const auto listing = make_listing(**store, flags, *asked, *hosts);
+  hosts.reset();
+  if (!listing) return report(listing.error());
+  ExitCode answered = answer(show(*listing, flags));
+  for (const TerminalText& remark : remarks_of(*listing, flags)) talk(remark);
+  if (!listing->damaged.empty() && answered.value() == 0) {
+    answered = exit_code_of(ErrorClass::no_input);
+    talk(verdict(ErrorClass::no_input, answered));
+  }
+  return asked->are_named ? judged(answered, listing->hosts) : answered;
+}
+
+}  // namespace train

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+
+#include "cli/logs/logged_trials.hpp"
+#include "cli/logs/task_view.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/show/rank_list.hpp"
+#include "cli/show/task_table.hpp"
+#include "cli/supervisor/task_end.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "cli/terminal/talk.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/hosts/host_set.hpp"
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+// Which attempts are shown, one after the other; of a task that runs more may come.
+struct Shown {
+  int first = 0;
+  int last = 0;
+};
+
+// "task k3wq", "trial 12 of task k3wq".
+std::string subject(const TaskLogsFlags& flags, const TaskRecord& task) {
+  if (!flags.trial) return fmt::format("task {}", task.id);
+  return fmt::format("trial {} of task {}", *flags.trial, task.id);
+}
+
+// What was printed since a time may be of several. Of those of a trial it is not known when they
+// have ended.
+int first_attempt_since(const TaskRecord& task, std::int64_t since_us) {
+  if (task.attempts.empty()) return 0;
+  for (const AttemptRecord& attempt : task.attempts)
+    if (!attempt.ended || *attempt.ended >= since_us / 1000)
+      return std::min(attempt.number, task.restarts);
+  return task.restarts;
+}
+
+Result<Shown> attempts_of(const TaskLogsFlags& flags, const TaskRecord& task,
+                          const LineChoice& lines) {
+  const int last = task.restarts;
+  if (flags.attempt.empty())
+    return Shown{lines.since_us ? first_attempt_since(task, *lines.since_us) : last, last};
+  if (flags.attempt == "all") return Shown{0, last};
+  const int attempt = std::stoi(flags.attempt);
+  if (attempt <= last) return Shown{attempt, attempt};
+  return fail(ErrorClass::no_input,
+              last == 0 ? fmt::format("{} has no attempt {}: it was not restarted",
+                                      subject(flags, task), attempt)
+                        : fmt::format("{} has no attempt {}: its attempts are 0 to {}",
+                                      subject(flags, task), attempt, last));
+}
+
+Result<std::set<int>> ranks_in(const std::string& list) {
+  if (auto ranks = parse_rank_list(list)) return std::move(*ranks);
+  return fail(ErrorClass::usage, fmt::format("--rank does not know '{}'", list),
+              "give ranks, or ranges of them: 0,4-7");
+}
+
+Result<std::int64_t> since_of(const TaskLogsFlags& flags) {
+  return parse_moment(flags.since, "--since", now_on_the_wall() * 1000);
+}
+
+// What is wrong whatever the task is.
+Result<void> check_words(const TaskLogsFlags& flags) {
+  if (!flags.ranks.empty())
+    if (const auto ranks = ranks_in(flags.ranks); !ranks) return tl::make_unexpected(ranks.error());
+  if (!flags.since.empty())
+    if (const auto since = since_of(flags); !since) return tl::make_unexpected(since.error());
+  return {};
+}
+
+Result<std::set<int>> ranks_by_number(const TaskLogsFlags& flags, const TaskRecord& task) {
+  auto ranks = ranks_in(flags.ranks);
+  if (!ranks) return ranks;
+  for (const int rank : *ranks)
+    if (rank >= static_cast<int>(task.ranks.size()))
+      return fail(ErrorClass::no_input,
+                  fmt::format("{} has no rank {}: its ranks are 0 to {}", subject(flags, task),
+                              rank, task.ranks.size() - 1));
+  return std::move(*ranks);
+}
+
+Result<std::set<int>> ranks_by_host(const TaskLogsFlags& flags, const TaskRecord& task) {
+  const auto names = expand_host_set(flags.hosts);
+  if (!names)
+    return fail(ErrorClass::usage, fmt::format("--host does not know '{}'", flags.hosts),
+                "give names of hosts: node[01-04],gpu-b");
+  if (flags.trial && !task.ranks.empty() && task.ranks.front().host.empty())
+    return fail(ErrorClass::no_input,
+                fmt::format("its logs do not tell where {} ran", subject(flags, task)),
+                "choose ranks by their numbers: --rank 0,4-7");
+  std::vector<std::string> known;
+  std::set<std::string> known_in_lower_case;
+  for (const RankRecord& rank : task.ranks)
+    if (known.empty() || known.back() != rank.host) known.push_back(rank.host);
+  for (const std::string& name : known) known_in_lower_case.insert(to_lower(name));
+  std::set<std::string> wanted;
+  for (const std::string& name : *names) {
+    wanted.insert(to_lower(name));
+    if (known_in_lower_case.contains(to_lower(name))) continue;
+    const std::string hint = did_you_mean(name, known);
+    return fail(ErrorClass::no_input, fmt::format("task {} is not on host '{}'", task.id, name),
+                hint.empty() ? "it is on " + summarize_hosts(known) : hint);
+  }
+  std::set<int> ranks;
+  for (const RankRecord& rank : task.ranks)
+    if (wanted.contains(to_lower(rank.host))) ranks.insert(rank.rank);
+  return ranks;
+}
+
+Result<std::optional<std::set<int>>> chosen_ranks(const TaskLogsFlags& flags,
+                                                  const TaskRecord& task) {
+  std::optional<std::set<int>> chosen;
+  if (!flags.ranks.empty()) {
+    auto ranks = ranks_by_number(flags, task);
+    if (!ranks) return tl::make_unexpected(ranks.error());
+    chosen = std::move(*ranks);
+  }
+  if (flags.hosts.empty()) return chosen;
+  auto there = ranks_by_host(flags, task);
+  if (!there) return tl::make_unexpected(there.error());
+  if (!chosen) return std::optional(std::move(*there));
+  std::set<int> both;
+  std::set_intersection(chosen->begin(), chosen->end(), there->begin(), there->end(),
+                        std::inserter(both, both.end()));
+  if (both.empty())
+    return fail(ErrorClass::no_input,
+                fmt::format("no rank of {} is on {}", flags.ranks, flags.hosts));
+  return std::optional(std::move(both));
+}
+
+// Logs of an earlier train have neither times nor streams.
+Result<void> check_index(const TaskRecord& task, const MergedLogs::Choice& choice) {
+  const bool needs_index = choice.lines.stream || choice.lines.since_us || choice.style.has_times;
+  const auto is_plain = [](const RankRecord& rank) {
+    const std::string name = rank.log_file.substr(rank.log_file.rfind('/') + 1);
+    return std::count(name.begin(), name.end(), '.') < 2;
+  };
+  if (!needs_index || std::none_of(task.ranks.begin(), task.ranks.end(), is_plain)) return {};
+  return fail(ErrorClass::no_input,
+              fmt::format("the logs of task {} have neither times nor streams: an earlier train "
+                          "wrote them",
+                          task.id),
+              "leave out --since, --timestamps, --stdout and --stderr");
+}
+
+Result<MergedLogs::Choice> choice_of(const TaskLogsFlags& flags, const TaskRecord& task) {
+  MergedLogs::Choice choice;
+  auto ranks = chosen_ranks(flags, task);
+  if (!ranks) return tl::make_unexpected(ranks.error());
+  choice.ranks = std::move(*ranks);
+  if (!flags.since.empty()) {
+    const auto since = since_of(flags);
+    if (!since) return tl::make_unexpected(since.error());
+    choice.lines.since_us = *since;
+  }
+  if (flags.only_stdout) choice.lines.stream = OutputStream::out;
+  if (flags.only_stderr) choice.lines.stream = OutputStream::err;
+  choice.lines.last = flags.tail;
+  choice.style.has_times = flags.timestamps;
+  const bool is_one_rank = flags.ranks.find_first_of(",-") == std::string::npos;
+  choice.style.is_bytes = !flags.ranks.empty() && is_one_rank && !flags.timestamps;
+  if (auto checked = check_index(task, choice); !checked)
+    return tl::make_unexpected(checked.error());
+  return choice;
+}
+
+// The last lines may be of several attempts: begins with the first of these; `last` becomes how
+// many are wanted of that one.
+Result<void> begin_with_last(const TaskRecord& task, MergedLogs::Choice choice, Shown& shown,
+                             std::uint64_t& last) {
+  int attempt = shown.last;
+  for (; attempt > shown.first; --attempt) {
+    choice.lines.last = last;
+    const auto lines = MergedLogs(task, attempt, choice).count();
+    if (!lines) return tl::make_unexpected(lines.error());
+    if (*lines >= last) break;
+    last -= *lines;
+  }
+  shown.first = attempt;
+  return {};
+}
+
+}  // namespace
+
+ExitCode task_logs_command(const TaskLogsFlags& flags) {
+  std::signal(SIGPIPE, SIG_IGN);  // `train task logs X | head` is no failure
+  if (const auto checked = check_words(flags); !checked) return report(checked.error());
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  auto task = (*store)->find(flags.task);
+  if (task) task = only_trial(std::move(*task), flags.trial);
+  if (!task) return report(task.error());
+  auto choice = choice_of(flags, *task);
+  if (!choice) return report(choice.error());
+  auto shown = attempts_of(flags, *task, choice->lines);
+  if (!shown) return report(shown.error());
+  auto& last = choice->lines.last;
+  if (last)
+    if (auto begun = begin_with_last(*task, *choice, *shown, *last); !begun)
+      return report(begun.error());
+  const int first = shown->first;
+  const bool is_headed = flags.attempt == "all" || shown->first < shown->last;
+  for (int attempt = first; attempt <= shown->last; ++attempt) {
+    if (attempt > first || is_headed) talk(terminal_text("attempt {}", attempt));
+    const auto printed =
+        print_attempt({*choice, flags.follow, flags.trial}, **store, *task, attempt);
+    if (!printed) return report(printed.error());
+    if (!*printed) return ExitCode();
+    last.reset();  // of what comes behind, everything
+    // Who follows a task follows it into its next attempts.
+    const bool is_one = !flags.attempt.empty() && flags.attempt != "all";
+    if (flags.follow && !is_one) shown->last = task->restarts;
+  }
+  if (flags.follow && task->is_unattended) return tell_unattended(*task);
+  return ExitCode();
+}
+
+}  // namespace train

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "backends/posix/descriptor.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "cli/terminal/talk.hpp"
+#include "config_schema/fields/secrets.hpp"
+#include "launcher/task/rerun_request.hpp"
+
+namespace train {
+
+namespace {
+
+// Errors come after what was tried.
+tl::unexpected<Error> cannot(const std::string& task_id, const std::string& why, std::string hint) {
+  return fail(ErrorClass::no_input,
+              fmt::format("task {} cannot be launched again: {}", task_id, why), std::move(hint));
+}
+
+// The experiment with its secrets, which are not kept: they are in its file, when that is the same.
+Result<std::string> whole_experiment(const std::string& task_id, const RerunRequest& kept) {
+  if (!kept.has_redactions) return kept.experiment_text;
+  const std::string what = fmt::format("secrets of '{}' are not kept, and ", kept.config);
+  auto text = kept.config == "-" ? Result<std::string>(fail(ErrorClass::no_input, "it was no file"))
+                                 : read_input(kept.config, "experiment");
+  if (!text)
+    return cannot(task_id, what + text.error().diagnostics.front().message,
+                  "launch it as it was launched before");
+  if (without_secrets(*text) != kept.experiment_text)
+    return cannot(task_id, what + "the file has changed since",
+                  fmt::format("train launch {} launches it as it is now", kept.config));
+  return text;
+}
+
+Result<void> check_withheld(const std::string& task_id, const RerunRequest& kept,
+                            const std::vector<std::string>& settings) {
+  for (const std::string& key : kept.withheld) {
+    const bool is_given = std::any_of(settings.begin(), settings.end(), [&](const auto& setting) {
+      return setting.starts_with(key + "=");
+    });
+    if (!is_given)
+      return cannot(task_id,
+                    fmt::format("the value of --set {} was a secret, and is not kept", key),
+                    fmt::format("give it again: train task rerun {} --set {}=...", task_id, key));
+  }
+  return {};
+}
+
+// What was asked for, and what is on record of what came of it.
+struct Kept {
+  TaskRecord task;
+  RerunRequest request;
+};
+
+Result<Kept> read_kept(const std::string& prefix) {
+  auto store = open_task_store();
+  if (!store) return tl::make_unexpected(store.error());
+  const auto task = (*store)->find(prefix);
+  if (!task) return tl::make_unexpected(task.error());
+  const auto text = (*store)->read_launch(task->id);
+  if (!text)
+    return cannot(task->id, text.error().diagnostics.front().message,
+                  fmt::format("train task show {} --json has its configuration", task->id));
+  auto request = decode_rerun(*text);
+  if (!request) return tl::make_unexpected(request.error());
+  return Kept{*task, std::move(*request)};
+}
+
+void say_what_is_taken_anew(const TaskRecord& task) {
+  TerminalText said = terminal_text("launching again what task {} was", task.id);
+  if (!task.context.directory.empty())
+    said += terminal_text(", with the context '{}' as it is now", task.context.directory);
+  talk(said + terminal_text("; variables of the environment have the values that they have here"));
+}
+
+}  // namespace
+
+ExitCode task_rerun_command(const TaskRerunFlags& flags) {
+  auto found = read_kept(flags.task);
+  if (!found) return report(found.error());
+  const std::string& task_id = found->task.id;
+  const RerunRequest* const kept = &found->request;
+  if (::chdir(kept->directory.c_str()) != 0)
+    return report(cannot(task_id,
+                         fmt::format("its directory '{}' cannot be used: {}", kept->directory,
+                                     system_reason(errno)),
+                         "")
+                      .value());
+  if (const auto given = check_withheld(task_id, *kept, flags.settings); !given)
+    return report(given.error());
+  auto experiment = whole_experiment(task_id, *kept);
+  if (!experiment) return report(experiment.error());
+
+  LaunchFlags launch;
+  launch.detach = flags.detach;
+  launch.strict = flags.strict;
+  launch.wait = flags.wait;
+  if (flags.detach) launch.tee.mode = Tee::Mode::none;
+  RequestFlags& request = launch.request;
+  request.config = kept->config;
+  request.config_text = std::move(*experiment);
+  request.host_source = kept->host_source;
+  request.host_list = kept->host_list;
+  request.host_file = kept->host_file;
+  request.host_text = kept->host_text;
+  request.include = kept->include;
+  request.exclude = kept->exclude;
+  request.transport = kept->transport;
+  request.context = kept->context;
+  request.slots = kept->overrides.slots;
+  request.global_batch = kept->overrides.global_batch;
+  request.max_runtime = kept->overrides.max_runtime;
+  request.settings = kept->overrides.settings;
+  request.settings.insert(request.settings.end(), flags.settings.begin(), flags.settings.end());
+  request.command = kept->overrides.command;
+  request.fills_hosts = kept->overrides.workers.has_value();
+  say_what_is_taken_anew(found->task);
+  return launch_command(launch);
+}
+
+}  // namespace train

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+
+#include "backends/posix/files.hpp"
+#include "cli/record/task_hosts.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/show/search_chart.hpp"
+#include "cli/show/search_of_task.hpp"
+#include "cli/show/task_events.hpp"
+#include "cli/show/task_table.hpp"
+#include "cli/show/task_text.hpp"
+#include "cli/supervisor/host_look.hpp"
+#include "cli/supervisor/task_control.hpp"
+#include "cli/supervisor/task_end.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "cli/terminal/picture_file.hpp"
+#include "cli/terminal/talk.hpp"
+#include "cli/terminal/text_options.hpp"
+#include "cli/terminal/watched_text.hpp"
+#include "config_schema/fields/secrets.hpp"
+#include "launcher/control/control_talk.hpp"
+#include "launcher/record/task_json.hpp"
+
+namespace train {
+
+namespace {
+
+// All that is known of a task at one moment.
+struct TaskLook {
+  TaskRecord task;
+  Result<std::optional<ControlStatus>> now;  // of one that has not ended
+  std::vector<RecordedEvent> events = {};
+  Result<std::optional<SearchRecord>> search = std::nullopt;
+
+  bool is_search() const { return search && *search; }
+};
+
+Result<TaskLook> look_at(SqliteTaskStore& store, const std::string& name) {
+  auto task = store.find(name);
+  if (!task) return tl::make_unexpected(task.error());
+  Result<std::optional<ControlStatus>> now;
+  if (!is_final(task->state)) now = ask_now(store.control_socket(task->id));
+  // Nobody answers for it: it may have ended, or lost its launcher, since it was looked up.
+  if (now && !*now && !is_final(task->state)) task = find_unanswered(store, task->id);
+  if (!task) return tl::make_unexpected(task.error());
+  task->config_text = without_secrets(task->config_text);  // earlier versions kept them
+  task->unsettled_hosts = names_of_unsettled_hosts(store, *task);
+  if (now && *now) take_usage(*task, **now);
+  TaskLook look{std::move(*task), std::move(now)};
+  look.events = events_of(store, look.task);
+  look.search = search_of_task(store, look.task);
+  return look;
+}
+
+std::string text_of(const TaskLook& look, const TextOptions& options) {
+  const UnixMillis now = now_on_the_wall();
+  if (!look.is_search())
+    return task_to_text(look.task, look.events, now, describe_now(look.now).text(), options);
+  const auto height = static_cast<std::size_t>(std::max(24, options.height));
+  return task_to_text(look.task, outside_of_trials(look.events), now, {}, options) + "\n" +
+         search_to_text(**look.search, now, height / 2);
+}
+
+// Before anything is shown of it.
+Result<void> draw(const std::string& file, const TaskLook& look) {
+  if (!look.search) return tl::make_unexpected(look.search.error());
+  if (!*look.search) return tl::make_unexpected(no_search(look.task));
+  const auto chart = chart_of(look.task, **look.search);
+  if (!chart) return tl::make_unexpected(chart.error());
+  return write_file(file, chart_to_svg(*chart));
+}
+
+// On a terminal the trials of a search have all of the screen.
+std::string watched_text(const TaskLook& look) {
+  const auto screen = screen_of_stdout();
+  TextOptions options = text_options();
+  options.color = false;  // what is cut must not be cut in the middle of one
+  if (!screen || !look.is_search()) return text_of(look, options);
+  constexpr std::size_t others = 6;  // lines
+  const UnixMillis now = now_on_the_wall();
+  return terminal_text("task {} '{}': {}, {}\n\n", look.task.id, look.task.name,
+                       shown_state(look.task), elapsed_text(look.task, now))
+             .text() +
+         search_to_text(**look.search, now, std::max(screen->lines, 2 * others) - others);
+}
+
+// What is shown of it, but for the time that has passed and what ranks use by then.
+std::string watched_facts(const TaskLook& look) {
+  std::string facts = fmt::format("{}\n", shown_state(look.task));
+  for (const RecordedEvent& event : look.events) facts += event.words + "\n";
+  if (look.is_search()) return facts + search_to_json(**look.search);
+  return facts + describe_now(look.now).text();
+}
+
+// Until it has ended, it is interrupted, or nobody reads it any more.
+ExitCode watch(SqliteTaskStore& store, const std::string& name) {
+  using std::chrono::steady_clock;
+  constexpr nanoseconds usual_pause = milliseconds(1'000);
+  constexpr int share = 4;  // of the time goes by between two looks, however long one takes
+  std::signal(SIGPIPE, SIG_IGN);
+  WatchedText watched;
+  HostInquiry pauses({});
+  while (!pauses.is_stopped() && !has_no_reader()) {
+    const auto began = steady_clock::now();
+    const auto look = look_at(store, name);
+    if (!look) return report(look.error());
+    if (!look->search) return report(look->search.error());
+    const auto passed = pass_on(watched.next(watched_text(*look), watched_facts(*look)));
+    if (!passed) return report(passed.error());
+    if (is_final(look->task.state)) break;
+    const nanoseconds taken = steady_clock::now() - began;
+    pauses.pause(std::max(usual_pause, share * taken), has_no_reader);
+  }
+  return ExitCode();
+}
+
+}  // namespace
+
+ExitCode task_show_command(const TaskShowFlags& flags) {
+  if (auto checked = check_picture_file(flags.svg); !checked) return report(checked.error());
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  if (flags.watch) return watch(**store, flags.task);
+  const auto look = look_at(**store, flags.task);
+  if (!look) return report(look.error());
+  if (flags.svg)
+    if (auto drawn = draw(*flags.svg, *look); !drawn) return report(drawn.error());
+  if (!look->search) talk(terminal_text(look->search.error()));
+  if (!flags.json) return answer(text_of(*look, text_options()));
+  if (!look->now) talk(terminal_text(look->now.error()));
+  const bool is_heard = look->now && *look->now && !look->is_search();
+  return answer(task_to_json(look->task, look->events,
+                             is_heard ? control_status_json(**look->now) : std::string(),
+                             look->is_search() ? search_to_json(**look->search) : std::string()));
+}
+
+}  // namespace train

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/log/task_watch.hpp"
+#include "backends/store/launcher_lock.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/supervisor/task_end.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "cli/terminal/talk.hpp"
+
+namespace train {
+
+ExitCode task_wait_command(const TaskWaitFlags& flags) {
+  auto store = open_task_store();
+  if (!store) return report(store.error());
+  auto task = (*store)->find(flags.task);
+  if (!task) return report(task.error());
+  const std::string lock_file = (*store)->lock_file(task->id);
+  TaskWatch watch(lock_file, "");
+  while (!is_final(task->state)) {
+    if (task->is_unattended) return tell_unattended(*task);
+    (void)watch.wait(TaskWatch::longest_silence, {});
+    // The record is final when the launcher has let go of its lock, and not before.
+    if (probe_launcher(lock_file) == LauncherSign::alive) continue;
+    task = (*store)->find(task->id);
+    if (!task) return report(task.error());
+  }
+  return tell_end(*task);
+}
+
+}  // namespace train

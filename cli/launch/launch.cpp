@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/random.hpp"
+#include "cli/launch/check.hpp"
+#include "cli/launch/launch.hpp"
+#include "cli/request/commands.hpp"
+#include "cli/show/search_of_task.hpp"
+#include "cli/show/task_events.hpp"
+#include "cli/show/task_table.hpp"
+#include "cli/story/code_note.hpp"
+#include "cli/supervisor/detachment.hpp"
+#include "cli/supervisor/placed_launch.hpp"
+#include "cli/supervisor/supervisor.hpp"
+#include "cli/surroundings/moment.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "cli/surroundings/stop_signals.hpp"
+#include "cli/surroundings/user_account.hpp"
+#include "cli/terminal/talk.hpp"
+#include "config_schema/fields/secrets.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/text.hpp"
+#include "launcher/formats/formats.hpp"
+#include "launcher/placement/placement.hpp"
+#include "launcher/placement/refusal.hpp"
+#include "launcher/record/task_json.hpp"
+#include "launcher/rendezvous/environment.hpp"
+#include "launcher/search/varied_values.hpp"
+
+namespace train {
+
+namespace {
+
+// What of a trial is in no file.
+void tell_drawn(const std::string& id, const Plan& plan) {
+  if (!plan.search || plan.search->first.empty()) return;
+  const std::string drawn = varied_text(plan.search->first.front().varied);
+  if (drawn.empty()) return;
+  talk(terminal_text("task {}: {}: drawn with experiment_seed {}", id, drawn, plan.search->seed));
+}
+
+std::string slot_list(const PlannedRank& rank) {
+  std::string text;
+  for (const int slot : rank.slots) text += (text.empty() ? "" : ",") + std::to_string(slot);
+  return text;
+}
+
+TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskStore& store,
+                    const std::string& id) {
+  TaskRecord task;
+  task.id = id;
+  task.name = plan.experiment.name;
+  task.slots = to_string(plan.trial.slots * (plan.trials ? plan.trials->at_once : 1));
+  task.world_size = plan.trial.world_size;
+  task.user = user_name();
+  task.created = now_on_the_wall();
+  task.config_text = without_secrets(request.experiment_text);
+  task.plan_json = plan_to_json(plan);
+  std::error_code ignored;
+  task.working_directory = std::filesystem::current_path(ignored).string();
+  if (!request.context_directory.empty())
+    task.context.directory =
+        std::filesystem::absolute(request.context_directory, ignored).lexically_normal().string();
+  task.log_directory = store.log_directory(task.id);
+  task.launcher_pid = ::getpid();
+  task.stop_notice_ms = plan.experiment.stop_notice.count();
+  task.stop_grace_ms = plan.experiment.stop_grace.count();
+  task.outlives_ms = outlives_ms_of(plan.experiment);
+  task.log_limit = plan.experiment.log_limit;
+  for (const Host& host : task_hosts(request.inventory, plan))
+    task.hosts += (task.hosts.empty() ? "" : ",") + host.name;
+  if (plan.trials) return task;
+  for (const PlannedRank& rank : plan.trial.ranks)
+    task.ranks.push_back({rank.rank,
+                          plan.trial.hosts[rank.host].host.name,
+                          slot_list(rank),
+                          {},
+                          {},
+                          false,
+                          rank_log_file(task.log_directory, rank.rank)});
+  return task;
+}
+
+// As the registry has it, or, where that could not be told of the end, without its plan. Of one
+// that is another launcher's, what that one has recorded.
+std::string whole_record(TaskRecord task, SqliteTaskStore& store, const Ended& ended) {
+  if (!ended.is_recorded && !ended.is_displaced) return task_to_json(task, {});
+  const auto json_of = [&](const TaskRecord& record) {
+    return task_to_json(record, events_of(store, record), {}, search_json_of(store, record));
+  };
+  auto recorded = store.find(task.id);
+  if (recorded && ended.is_displaced) return json_of(*recorded);
+  if (recorded) {
+    task.plan_json = std::move(recorded->plan_json);
+    task.git = std::move(recorded->git);
+  }
+  return json_of(task);
+}
+
+// "2 ranks", "a search of 16 trials (adaptive_asha), 4 at once, with 2 ranks each".
+std::string what_is_launched(const TaskRecord& task, const Plan& plan) {
+  std::string ranks = counted(task.world_size, "rank");
+  if (!plan.trials) return ranks;
+  const std::string trials =
+      plan.trials->trials ? counted(*plan.trials->trials, "trial") : "many trials";
+  return fmt::format("a search of {} ({}), {} at once, with {} each", trials,
+                     plan.search ? plan.search->method : "search", plan.trials->at_once, ranks);
+}
+
+Result<std::optional<PlacedLaunch::Wait>> wait_of(const LaunchFlags& flags) {
+  if (!flags.wait) return std::nullopt;
+  if (flags.wait->empty()) return PlacedLaunch::Wait{};
+  const auto limit = parse_duration(*flags.wait);
+  if (!limit)
+    return fail(ErrorClass::usage, fmt::format("--wait: '{}' is no duration", *flags.wait),
+                "write --wait=10m, --wait=600 (seconds), or --wait alone to wait without an end");
+  return PlacedLaunch::Wait{*limit};
+}
+
+ExitCode tell_started(const std::string& task_id) {
+  talk(
+      terminal_text("task {} runs on its own now; to see, await or stop it:\n"
+                    "  train task attach {}\n"
+                    "  train task wait {}\n"
+                    "  train task kill {}",
+                    task_id, task_id, task_id, task_id));
+  return answer(task_id + "\n");
+}
+
+}  // namespace
+
+Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
+                                         const LaunchFlags& flags, const LaunchWay& how,
+                                         std::optional<StopSignals>& signals) {
+  talk_warnings(plan.warnings);
+  if (auto faults = oversized_variables(plan); !faults.empty())
+    return tl::make_unexpected(Error{ErrorClass::config, std::move(faults)});
+  if (plan.experiment.entrypoint.empty())
+    return fail(ErrorClass::config, "there is nothing to run: no entrypoint",
+                "write 'entrypoint:' in the experiment, or a command after --");
+
+  if (std::error_code gone; std::filesystem::current_path(gone).empty())
+    return fail(
+        ErrorClass::missing,
+        fmt::format("the current directory cannot be used: {}", system_reason(gone.value())),
+        "ranks run where train is started: cd to a directory that exists on every host");
+
+  auto opened = open_task_store();
+  if (!opened) return tl::make_unexpected(opened.error());
+  const std::shared_ptr<SqliteTaskStore> store = std::move(*opened);
+  TaskRecord task = new_task(request, plan, *store, make_task_id(random_bits()));
+  ignore_signals();
+  // From here on an end is recorded: no signal may come between.
+  signals.emplace();
+  if (const auto created = store->create(task); !created)
+    return tl::make_unexpected(created.error());
+  std::string().swap(task.plan_json);  // recorded, and with the environments of all ranks long
+
+  talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
+                     what_is_launched(task, plan), task.name, summarized_names(task.hosts),
+                     task.log_directory));
+  if (!plan.trials) tell_drawn(task.id, plan);
+  CodeNote code_note(store, task);
+  if (const auto noted =
+          store->keep_launch(task.id, encode_rerun(rerun_request_of(request, flags.request)));
+      !noted)
+    talk(terminal_text("warning: 'train task rerun' cannot launch this task again: {}",
+                       terminal_text(noted.error())));
+  TaskRequest kept = task_request_of(request, flags.request, flags.detach);
+  kept.is_strict = flags.strict;
+  const auto record_of = [&](const Plan& other) {
+    TaskRecord record = new_task(request, other, *store, task.id);
+    record.created = task.created;
+    return record;
+  };
+  PlacedLaunch placed{kept,      request.experiment,         plan,     task, store,
+                      flags.tee, [](const TerminalText&) {}, record_of};
+  if (how.detachment != nullptr)
+    placed.on_steady = [&](const TerminalText& words) {
+      if (!words.empty()) talk(words);
+      how.detachment->leave_terminal(task.id, store->launcher_log(task.id), *signals);
+    };
+  placed.wait = how.wait;
+  Ended ended = launch_where_free(std::move(placed), *signals);
+  code_note.finish();
+  return FinishedLaunch{std::move(task), store, std::move(ended)};
+}
+
+ExitCode launch_command(const LaunchFlags& flags) {
+  const auto wait = wait_of(flags);
+  if (!wait) return report(wait.error());
+  Detachment detachment;
+  if (flags.detach)
+    if (const auto code = detachment.fork(tell_started)) return *code;
+  auto request = load_request(flags.request, ReadFor::launching);
+  if (!request) return report(request.error());
+  settle_for_launcher(request->experiment, flags.detach);
+  if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
+  auto plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
+  if (!plan) {
+    talk_warnings(request->experiment.warnings);
+    talk_warnings(request->inventory.warnings);
+    return report(to_error(plan.error()));
+  }
+  if (flags.check || flags.exclude_unfit) {
+    const auto are_fewer = leave_fit_hosts(
+        *request, flags.request, *plan, flags.check.value_or(CheckTier::fast), flags.exclude_unfit);
+    if (!are_fewer) return report(are_fewer.error());
+    if (*are_fewer)
+      plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
+    if (!plan) return report(to_error(plan.error()));
+  }
+  std::optional<StopSignals> signals;
+  auto launched = launch_to_the_end(*request, *plan, flags,
+                                    {flags.detach ? &detachment : nullptr, *wait}, signals);
+  if (!launched) return report(launched.error());
+  auto& [task, store, ended] = *launched;
+  const ExitCode answered = flags.json ? answer(whole_record(task, *store, ended)) : ExitCode();
+  if (!ended.last_words.empty()) talk(ended.last_words);
+  return ended.code.value() != 0 ? ended.code : answered;
+}
+
+}  // namespace train

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/logs/rank_output.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/show/rank_list.hpp"
+#include "cli/terminal/talk.hpp"
+
+namespace train {
+
+Result<Tee> parse_tee(const std::string& text, const std::string& flag) {
+  if (text == "all") return Tee{};
+  if (text == "none") return Tee{.mode = Tee::Mode::none, .ranks = {}};
+  constexpr std::string_view prefix = "rank:";
+  if (text.starts_with(prefix))
+    if (auto ranks = parse_rank_list(std::string_view(text).substr(prefix.size())))
+      return Tee{.mode = Tee::Mode::ranks, .ranks = std::move(*ranks)};
+  return fail(ErrorClass::usage, fmt::format("{} does not know '{}'", flag, text),
+              "use all, none, or a list of ranks: rank:0,4-7");
+}
+
+void RankOutput::look_for_room() {
+  if (terminal_.full())
+    is_behind_ = true;
+  else
+    has_room();
+}
+
+void RankOutput::add(const OutputChunk& chunk) {
+  look_for_room();
+  RankStreams& streams = streams_of(chunk.of.trial, chunk.rank);
+  std::string text;
+  if (streams.is_shown) text.reserve(chunk.bytes.size() + chunk.bytes.size() / 4);
+  LineSplitter& lines = chunk.stream == OutputStream::out ? streams.out : streams.err;
+  lines.add(chunk.bytes, [&](std::string_view line) { show(streams, chunk.stream, line, text); });
+  pass_on(chunk.stream, std::move(text));
+}
+
+// A line that it had not ended goes on in what comes.
+void RankOutput::remember(int trial, int rank, std::string_view errors) {
+  RankStreams& streams = streams_of(trial, rank);
+  streams.err.add(errors, [&](std::string_view line) { streams.errors.add(line); });
+}
+
+// Where the lines would have been, so that nobody takes what follows for what came next.
+void RankOutput::has_room() {
+  is_behind_ = false;
+  if (const std::uint64_t lines = std::exchange(not_shown_, 0); lines > 0)
+    terminal_.write(Terminal::Stream::err,
+                    talk_text(terminal_text(
+                        "{} line{} of output {} not shown here, because they were read too "
+                        "slowly; {} prints everything",
+                        lines, lines == 1 ? "" : "s", lines == 1 ? "was" : "were", elsewhere_)));
+}
+
+std::string RankOutput::prefix_of(int trial, int rank) const {
+  switch (prefix_) {
+    case Prefix::rank:
+      return fmt::format("[{}] ", rank);
+    case Prefix::trial:
+      return fmt::format("[{}] ", trial);
+    case Prefix::trial_and_rank:
+      return fmt::format("[{}/{}] ", trial, rank);
+  }
+  return {};
+}
+
+RankOutput::RankStreams& RankOutput::streams_of(int trial, int rank) {
+  const auto [found, is_new] = streams_.try_emplace({trial, rank});
+  if (is_new) {
+    found->second.prefix = prefix_of(trial, rank);
+    found->second.is_shown = tee_.shows(rank);
+  }
+  return found->second;
+}
+
+void RankOutput::end() {
+  has_room();  // the last lines, and what is said of those before, are few
+  end(streams_.begin(), streams_.end());
+}
+
+// Of trials there are many.
+void RankOutput::end(int trial) {
+  look_for_room();
+  end(streams_.lower_bound({trial, 0}), streams_.lower_bound({trial + 1, 0}));
+}
+
+void RankOutput::forget(int trial) {
+  streams_.erase(streams_.lower_bound({trial, 0}), streams_.lower_bound({trial + 1, 0}));
+}
+
+void RankOutput::end(Streams::iterator first, Streams::iterator last) {
+  for (; first != last; ++first) {
+    RankStreams& streams = first->second;
+    for (const OutputStream stream : {OutputStream::out, OutputStream::err}) {
+      std::string text;
+      LineSplitter& lines = stream == OutputStream::out ? streams.out : streams.err;
+      lines.end([&](std::string_view line) { show(streams, stream, line, text); });
+      pass_on(stream, std::move(text));
+    }
+  }
+}
+
+void RankOutput::show(RankStreams& streams, OutputStream stream, std::string_view line,
+                      std::string& text) {
+  if (stream == OutputStream::err) streams.errors.add(line);
+  if (!streams.is_shown) return;
+  if (is_behind_) {
+    ++not_shown_;
+    return;
+  }
+  text += streams.prefix;
+  if (tee_.raw)
+    text += line;
+  else
+    append_for_terminal(text, line);
+  text += '\n';
+}
+
+void RankOutput::pass_on(OutputStream stream, std::string text) {
+  if (text.empty()) return;
+  const bool to_stdout = stream == OutputStream::out && !tee_.all_to_stderr;
+  terminal_.write(to_stdout ? Terminal::Stream::out : Terminal::Stream::err, std::move(text));
+}
+
+std::vector<std::string> RankOutput::last_errors(int trial, int rank) const {
+  std::vector<std::string> lines;
+  if (const auto found = streams_.find({trial, rank}); found != streams_.end())
+    for (const std::string& line : found->second.errors.lines())
+      lines.push_back(for_terminal(line));
+  return lines;
+}
+
+}  // namespace train

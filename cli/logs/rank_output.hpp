@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/terminal/terminal.hpp"
+#include "launcher/output/line_splitter.hpp"
+#include "launcher/wire/output_chunk.hpp"
+
+namespace train {
+
+/// Which ranks' output is shown on the terminal; the log files get all of it.
+struct Tee {
+  enum class Mode { all, none, ranks };
+  Mode mode = Mode::all;
+  std::set<int> ranks;
+  bool all_to_stderr = false;  ///< stdout belongs to one JSON document
+  bool raw = false;            ///< control characters are not escaped
+
+  bool shows(int rank) const {
+    return mode == Mode::all || (mode == Mode::ranks && ranks.contains(rank));
+  }
+};
+
+/// "all", "none", or "rank:0,4-7": class `usage` for anything else.
+Result<Tee> parse_tee(const std::string& text, const std::string& flag);
+
+/// Shows what ranks print on the terminal, line by line with a prefix that says whose it is, stdout
+/// to stdout and stderr to stderr, and remembers the last of it. What comes while the terminal has
+/// fallen far behind is not shown: neither the ranks nor their logs wait for it. How much that was
+/// is said once it has room again.
+class RankOutput {
+ public:
+  /// What lines of rank 3 of trial 12 begin with: "[3] " where the task has one trial, "[12] "
+  /// where it has many of one rank each, "[12/3] ".
+  enum class Prefix { rank, trial, trial_and_rank };
+
+  /// `elsewhere` is a command that prints everything.
+  RankOutput(Terminal& terminal, Tee tee, std::string elsewhere = "train task logs",
+             Prefix prefix = Prefix::rank)
+      : terminal_(terminal),
+        tee_(std::move(tee)),
+        elsewhere_(std::move(elsewhere)),
+        prefix_(prefix) {}
+
+  void add(const OutputChunk& chunk);
+  /// The last that a rank has written to its stderr before: that was shown elsewhere.
+  void remember(int trial, int rank, std::string_view errors);
+  /// The terminal has caught up.
+  void has_room();
+  /// Prints what is left without a newline.
+  void end();
+  /// Prints what is left of this trial without a newline, where the terminal has room.
+  void end(int trial);
+  /// Nothing of what this trial has printed is remembered.
+  void forget(int trial);
+  /// Nothing of this trial follows: both, so that its last errors are to be taken before.
+  void end_trial(int trial) {
+    end(trial);
+    forget(trial);
+  }
+  /// The last lines of a rank's stderr, as a terminal would show them.
+  std::vector<std::string> last_errors(int trial, int rank) const;
+
+ private:
+  struct RankStreams {
+    std::string prefix;
+    bool is_shown = false;
+    LineSplitter out;
+    LineSplitter err;
+    Tail errors{tail_lines};
+  };
+  static constexpr std::size_t tail_lines = 20;
+  using Streams = std::map<std::pair<int, int>, RankStreams>;  ///< by trial and rank
+  RankStreams& streams_of(int trial, int rank);
+  std::string prefix_of(int trial, int rank) const;
+  void look_for_room();
+  void end(Streams::iterator first, Streams::iterator last);
+  void show(RankStreams& streams, OutputStream stream, std::string_view line, std::string& text);
+  void pass_on(OutputStream stream, std::string text);
+
+  Terminal& terminal_;
+  Tee tee_;
+  std::string elsewhere_;
+  Prefix prefix_;
+  std::uint64_t not_shown_ = 0;  ///< lines, since the terminal was full
+  bool is_behind_ = false;
+  Streams streams_;
+};
+
+}  // namespace train

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/logs/task_view.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "backends/log/task_watch.hpp"
+#include "backends/store/launcher_lock.hpp"
+#include "cli/logs/logged_trials.hpp"
+#include "cli/terminal/talk.hpp"
+
+namespace train {
+
+std::uint64_t screen_lines() {
+  constexpr int usual = 24;
+  winsize size{};
+  const bool is_known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2;
+  return static_cast<std::uint64_t>((is_known ? size.ws_row : usual) - 2);
+}
+
+Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, TaskRecord& task,
+                           int attempt) {
+  const std::string lock_file = store.lock_file(task.id);
+  TaskWatch watch(lock_file, task.log_directory);
+  const std::string next_file = rank_log_file(task.log_directory, 0, attempt + 1);
+  MergedLogs logs(task, attempt, viewing.choice);
+  if (const auto begun = logs.begin(); !begun) return tl::make_unexpected(begun.error());
+  while (true) {
+    // The state is read before the logs: what a task printed before its end is all there then.
+    const bool has_ended = is_final(task.state) || attempt < task.restarts;
+    const bool is_complete = !viewing.follow || has_ended || task.is_unattended;
+    auto printed = logs.print_new(pass_on);
+    if (printed && *printed && is_complete) printed = logs.print_end(pass_on, has_ended);
+    if (!printed || !*printed || is_complete) return printed;  // nobody reads on: no failure
+    if (watch.wait(TaskWatch::longest_silence, {STDOUT_FILENO, false})) return false;
+    // The record is final when the launcher has let go of its lock, and not before; it changes as
+    // well when another attempt has begun.
+    if (::access(next_file.c_str(), F_OK) != 0 && probe_launcher(lock_file) == LauncherSign::alive)
+      continue;
+    auto found = store.find(task.id);
+    if (found && viewing.trial) found = only_trial(std::move(*found), viewing.trial);
+    if (!found) return tl::make_unexpected(found.error());
+    task = std::move(*found);
+  }
+}
+
+}  // namespace train

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/show/rank_list.hpp"
+
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr int highest_rank = (1 << 20) - 1;
+
+// "4" or "4-7".
+bool add_range(std::string_view text, std::set<int>& ranks) {
+  const std::size_t dash = text.find('-');
+  const auto first = whole_number(text.substr(0, dash), 0, highest_rank);
+  const auto last =
+      dash == text.npos ? first : whole_number(text.substr(dash + 1), 0, highest_rank);
+  if (!first || !last || *last < *first) return false;
+  for (int rank = *first; rank <= *last; ++rank) ranks.insert(ranks.end(), rank);
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::set<int>> parse_rank_list(std::string_view text) {
+  std::set<int> ranks;
+  for (const std::string_view part : split(text, ','))
+    if (!add_range(part, ranks)) return std::nullopt;
+  return ranks;
+}
+
+}  // namespace train

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervisor/adoption.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "backends/event_loop/loop.hpp"
+#include "backends/log/attempt_logs.hpp"
+#include "backends/log/trial_logs.hpp"
+#include "backends/posix/descriptor.hpp"
+#include "backends/posix/proc.hpp"
+#include "backends/store/task_bundle.hpp"
+#include "cli/record/task_hosts.hpp"
+#include "cli/request/request.hpp"
+#include "cli/show/search_of_task.hpp"
+#include "cli/show/task_table.hpp"
+#include "cli/story/launch_story.hpp"
+#include "cli/supervisor/adopted_logs.hpp"
+#include "cli/surroundings/state_directory.hpp"
+#include "launcher/formats/formats.hpp"
+#include "launcher/run/sweep_driver.hpp"
+#include "launcher/task/stopping_plan.hpp"
+
+namespace train {
+
+namespace {
+
+tl::unexpected<Error> cannot(const TaskRecord& task, const std::string& why) {
+  return fail(ErrorClass::no_input, fmt::format("task {} cannot be gone on with: {}", task.id, why),
+              fmt::format("train task kill {} looks for what is left of it on its hosts", task.id));
+}
+
+// Warnings and advice name lines of files that are not read again.
+nlohmann::json what_runs(const std::string& plan) {
+  nlohmann::json document = nlohmann::json::parse(plan, nullptr, false);
+  if (document.is_object())
+    for (const char* remark : {"warnings", "advice"}) document.erase(remark);
+  return document;
+}
+
+// Where two plans differ first: "ranks[0].environment".
+std::string first_difference(const nlohmann::json& recorded, const nlohmann::json& again) {
+  const nlohmann::json changes = nlohmann::json::diff(recorded, again);
+  return changes.empty() ? std::string() : changes.front().value("path", std::string("/"));
+}
+
+// Above that of any supervisor with a journal and of whoever has tried this before, and below that
+// of a goodbye.
+std::uint64_t epoch_without_journal() {
+  return last_epoch / 2 + static_cast<std::uint64_t>(now_on_the_wall());
+}
+
+// A third request would leave hosts alone that have not been reached yet.
+constexpr std::size_t most_stops = 2;
+
+}  // namespace
+
+Result<Adoption> Adoption::begin(const std::string& task_id) {
+  Adoption adoption;
+  auto begun = adoption.open(task_id);
+  if (begun) begun = adoption.read();
+  if (begun) begun = adoption.take();
+  if (!begun) return tl::make_unexpected(begun.error());
+  return adoption;
+}
+
+Result<Adoption> Adoption::begin_stop(const std::string& task_id, int signal) {
+  Adoption adoption;
+  adoption.stop_signal_ = signal;
+  auto begun = adoption.open(task_id);
+  if (begun && is_search(adoption.task_)) begun = adoption.read();
+  if (begun) begun = adoption.take();
+  if (!begun) return tl::make_unexpected(begun.error());
+  return adoption;
+}
+
+Result<void> Adoption::open(const std::string& task_id) {
+  auto store = open_task_store();
+  if (!store) return tl::make_unexpected(store.error());
+  store_ = std::move(*store);
+  auto task = store_->find(task_id);
+  if (!task) return tl::make_unexpected(task.error());
+  task_ = std::move(*task);
+  return {};
+}
+
+// What it was asked for, and whether the same is planned for it still.
+Result<void> Adoption::read() {
+  const auto text = read_bundle(store_->bundle_folder(task_.id));
+  if (!text) return cannot(task_, text.error().diagnostics.front().message);
+  auto request = decode_request(*text);
+  if (!request) return cannot(task_, request.error().diagnostics.front().message);
+  request_ = std::move(*request);
+  if (::chdir(request_.directory.c_str()) != 0)
+    return cannot(task_, fmt::format("its directory '{}' cannot be used: {}", request_.directory,
+                                     system_reason(errno)));
+  auto plan = plan_again(request_);
+  if (!plan) return cannot(task_, plan.error().diagnostics.front().message);
+  plan_ = std::move(*plan);
+  const auto recorded = what_runs(task_.plan_json);
+  const auto again = what_runs(plan_to_json(*plan_));
+  if (recorded != again)
+    return cannot(task_, fmt::format("the plan that is made of it now differs from the recorded "
+                                     "one at '{}'",
+                                     first_difference(recorded, again)));
+  if (!is_search(task_)) return {};
+  auto experiment = experiment_again(request_);
+  if (!experiment) return cannot(task_, experiment.error().diagnostics.front().message);
+  search_ = std::move(*experiment);
+  return {};
+}
+
+// The epoch is on the disk before any host hears of it.
+Result<void> Adoption::take() {
+  if (auto adopted = store_->adopt(task_.id); !adopted) return adopted;
+  // As the last launcher left it.
+  auto task = store_->find(task_.id);
+  if (!task) return tl::make_unexpected(task.error());
+  task_ = std::move(*task);
+  auto entries = usable_journal();
+  if (!entries) return tl::make_unexpected(entries.error());
+  const auto known = replay_of(*entries);
+  if (!known) return cannot(task_, known.error().diagnostics.front().message);
+  if (known->over || known->first().attempt < 0)
+    return cannot(task_, "by its journal, nothing of it is to be gone on with");
+  resume_.emplace();
+  if (auto taken = take_logs(*known, *entries); !taken) return taken;
+  const std::uint64_t epoch = known->epoch + 1;
+  if (auto written = write(journal_record::Supervised{epoch}, *entries); !written) return written;
+  if (may_write_stop(*known))
+    if (auto written = write(journal_record::StopRequested{*stop_signal_}, *entries); !written)
+      return written;
+  auto replayed = replay_of(*entries);
+  if (!replayed) return cannot(task_, replayed.error().diagnostics.front().message);
+  resume_->replay = std::move(*replayed);
+  resume_->epoch = epoch;
+  task_.launcher_pid = ::getpid();
+  std::string().swap(task_.plan_json);  // recorded, and with the environments of all ranks long
+  return {};
+}
+
+// While another attempt is waited for, the wish for the end is the end, which is the driver's; and
+// so it is in a search, where some trial may wait so.
+bool Adoption::may_write_stop(const Replay& known) const {
+  return stop_signal_ && !search_ && known.first().attempt == known.first().task.attempt() &&
+         known.stop_signals.size() < most_stops;
+}
+
+// Of all trials that may run; then what all have reported can be read.
+Result<void> Adoption::take_logs(const Replay& known, const std::vector<JournalEntry>& journal) {
+  std::function<Result<std::vector<std::uint64_t>>(AttemptId of)> adopt;
+  if (search_) {
+    const auto logs = make_logs<TrialLogs>();
+    adopt = [logs](AttemptId of) { return logs->adopt(of); };
+  } else {
+    const auto logs = make_logs<AttemptLogs>();
+    adopt = [logs](AttemptId of) { return logs->adopt(of.attempt); };
+  }
+  for (const auto& [trial, replayed] : known.trials) {
+    if (replayed.attempt < 0 || replayed.task.over()) continue;
+    auto positions = adopt({trial, replayed.attempt});
+    if (!positions) return cannot(task_, positions.error().diagnostics.front().message);
+    resume_->left[trial] = left_of({trial, replayed.attempt}, std::move(*positions));
+  }
+  if (!search_) return {};
+  auto record = search_of_task(task_, *search_, journal);
+  if (!record) return tl::make_unexpected(record.error());
+  left_ = std::move(*record);
+  return {};
+}
+
+template <class Logs>
+std::shared_ptr<Logs> Adoption::make_logs() {
+  auto logs =
+      std::make_shared<Logs>(task_.log_directory, task_.world_size, plan_->experiment.log_limit);
+  logs_ = logs;
+  return logs;
+}
+
+// In the record are the matches of attempts of a task of one trial.
+TrialLeft Adoption::left_of(AttemptId of, std::vector<std::uint64_t> positions) const {
+  const ExperimentConfig& experiment = plan_->experiment;
+  const std::string directory =
+      search_ ? trial_log_directory(task_.log_directory, of.trial) : task_.log_directory;
+  TrialLeft left{
+      std::move(positions), last_output(directory, task_.world_size, of.attempt, experiment), {}};
+  if (search_) return left;
+  for (const AttemptRecord& attempt : task_.attempts)
+    if (attempt.number == of.attempt)
+      left.known_matches = recorded_matches(attempt, experiment.log_policies);
+  return left;
+}
+
+Result<Replay> Adoption::replay_of(const std::vector<JournalEntry>& journal) const {
+  return replay(journal, Task::rules_of(plan_->experiment, search_.has_value()), boot_time(),
+                boot_id(), milliseconds(now_on_the_wall()));
+}
+
+// With a plan. To stop a task it takes no journal: agents know what there is to stop.
+Result<std::vector<JournalEntry>> Adoption::usable_journal() {
+  auto entries = read_journal();
+  if (!stop_signal_ || search_) return entries;
+  std::optional<Error> trouble;
+  if (!entries) {
+    trouble = entries.error();
+  } else {
+    if (auto planned = plan_stop(*entries); !planned) return tl::make_unexpected(planned.error());
+    if (const auto known = replay_of(*entries); !known) trouble = known.error();
+  }
+  if (!trouble) return entries;
+  journal_trouble_ = std::move(trouble);
+  entries = stopping_journal(task_, epoch_without_journal());
+  if (auto planned = plan_stop(*entries); !planned) return tl::make_unexpected(planned.error());
+  return entries;
+}
+
+Result<std::vector<JournalEntry>> Adoption::read_journal() {
+  const auto lines = store_->read_journal(task_.id);
+  if (!lines) return tl::make_unexpected(lines.error());
+  auto entries = decode_journal(*lines);
+  if (!entries) return cannot(task_, entries.error().diagnostics.front().message);
+  return entries;
+}
+
+Result<void> Adoption::write(const JournalRecord& record, std::vector<JournalEntry>& journal) {
+  journal.push_back({record, boot_time(), boot_id(), milliseconds(now_on_the_wall())});
+  return store_->append_journal(task_.id, encode_entry(journal.back()), true);
+}
+
+Result<void> Adoption::plan_stop(const std::vector<JournalEntry>& journal) {
+  const auto hosts = read_task_hosts(*store_, task_.id);
+  if (!hosts) return tl::make_unexpected(hosts.error());
+  auto plan = stopping_plan(task_, *hosts, journal);
+  if (!plan) return cannot(task_, plan.error().diagnostics.front().message);
+  plan_ = std::move(*plan);
+  request_.directory = task_.working_directory;
+  return {};
+}
+
+Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady, StopSignals& signals) {
+  ignore_signals();
+  Tee nothing;
+  nothing.mode = Tee::Mode::none;
+  SupervisedTask supervised{
+      request_,           *plan_,      task_, store_, nothing, std::move(on_steady), logs_,
+      std::move(resume_), stop_signal_};
+  std::vector<Host> hosts = trial_hosts(plan_->trial);
+  if (search_) {
+    supervised.search = &*search_;
+    supervised.hosts = hosts = task_hosts(request_.inventory, *plan_);
+    supervised.left = &*left_;
+  }
+  Reach reach(hosts);
+  return supervise(std::move(supervised), reach, signals);
+}
+
+Result<void> become_kept_program(const SqliteTaskStore& store, const TaskRecord& task,
+                                 const std::vector<std::string>& arguments) {
+  std::string program = kept_program(store.bundle_folder(task.id));
+  if (program.empty()) return {};
+  std::vector<std::string> all = {program};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::vector<char*> words;
+  words.reserve(all.size() + 1);
+  for (std::string& word : all) words.push_back(word.data());
+  words.push_back(nullptr);
+  (void)::execv(program.c_str(), words.data());
+  return fail(ErrorClass::missing,
+              fmt::format("task {} was launched by another build of train, and '{}', which is kept "
+                          "of that, cannot be executed: {}",
+                          task.id, program, system_reason(errno)));
+}
+
+}  // namespace train

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/log/log_sink.hpp"
+#include "backends/store/sqlite_task_store.hpp"
+#include "cli/supervisor/supervisor.hpp"
+#include "cli/surroundings/exit_code.hpp"
+#include "launcher/plan/plan.hpp"
+#include "launcher/task/journal.hpp"
+#include "launcher/task/search_record.hpp"
+#include "launcher/task/task_request.hpp"
+
+namespace train {
+
+/// A task whose launcher has died, and that this process goes on with.
+class Adoption {
+ public:
+  /// Makes this process the launcher of the task: what it was asked for is read and planned again,
+  /// its lock taken, a higher epoch written into its journal, and its logs cut back to their last
+  /// whole records. Class `busy` when another process is its launcher by now; other errors leave
+  /// the task as it was. The working directory becomes that of its launch.
+  static Result<Adoption> begin(const std::string& task_id);
+  /// The same for a task that is only to be stopped: for that its record, its journal and the file
+  /// with its hosts are enough, and of a damaged journal it can do without. That this is wanted is
+  /// in the journal then.
+  static Result<Adoption> begin_stop(const std::string& task_id, int signal);
+
+  /// Of a task that is only to be stopped: why its journal is of no use, if it is not. Then the
+  /// last attempt that its record has is stopped.
+  const std::optional<Error>& journal_trouble() const { return journal_trouble_; }
+  /// Runs the task to its end. `on_steady` is that of `SupervisedTask`.
+  Ended run(decltype(SupervisedTask::on_steady) on_steady, StopSignals& signals);
+  SqliteTaskStore& store() { return *store_; }
+
+ private:
+  Adoption() = default;
+  Result<void> open(const std::string& task_id);
+  Result<void> read();
+  Result<void> take();
+  Result<std::vector<JournalEntry>> read_journal();
+  Result<void> write(const JournalRecord& record, std::vector<JournalEntry>& journal);
+  Result<std::vector<JournalEntry>> usable_journal();
+  Result<void> plan_stop(const std::vector<JournalEntry>& journal);
+  Result<Replay> replay_of(const std::vector<JournalEntry>& journal) const;
+  Result<void> take_logs(const Replay& known, const std::vector<JournalEntry>& journal);
+  template <class Logs>
+  std::shared_ptr<Logs> make_logs();
+  TrialLeft left_of(AttemptId of, std::vector<std::uint64_t> positions) const;
+  bool may_write_stop(const Replay& known) const;
+
+  std::shared_ptr<SqliteTaskStore> store_;
+  TaskRecord task_;
+  TaskRequest request_;
+  std::optional<Plan> plan_;
+  std::optional<ExperimentConfig> search_;  ///< the experiment, where the task is a search
+  std::optional<SearchRecord> left_;        ///< of that: what it has come to
+  std::optional<TaskDriver::Resumption> resume_;
+  std::shared_ptr<LogSink> logs_;
+  std::optional<int> stop_signal_;
+  std::optional<Error> journal_trouble_;
+};
+
+/// Where another `train` has launched the task, executes that one with these arguments. Returns
+/// where this one has done so, or why it cannot be.
+Result<void> become_kept_program(const SqliteTaskStore& store, const TaskRecord& task,
+                                 const std::vector<std::string>& arguments);
+
+}  // namespace train

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervisor/detachment.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <map>
+
+#include "backends/posix/child.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/limits.hpp"
+#include "backends/posix/login_session.hpp"
+#include "cli/terminal/talk.hpp"
+
+namespace train {
+
+namespace {
+
+volatile std::sig_atomic_t forked_launcher = 0;
+
+// The terminal tells both processes of Ctrl-C; who sends SIGTERM means the one that they know.
+void pass_on_signal(int number) { (void)::kill(static_cast<pid_t>(forked_launcher), number); }
+
+/// What the old process makes of signals while the new one belongs to the terminal.
+class PassedOn {
+ public:
+  // No signal finds the old process as it was before, once there is a new one.
+  pid_t fork() {
+    const WithoutSignals blocked;
+    const pid_t launcher = ::fork();
+    if (launcher <= 0) return launcher;
+    forked_launcher = launcher;
+    for (const int number : {SIGINT, SIGQUIT, SIGHUP}) replace(number, SIG_IGN);
+    replace(SIGTERM, pass_on_signal);
+    return launcher;
+  }
+  /// From here on they mean what they meant before.
+  void end() {
+    for (const auto& [number, action] : before_) (void)::sigaction(number, &action, nullptr);
+    before_.clear();
+  }
+
+ private:
+  void replace(int number, void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    (void)::sigaction(number, &action, &before_[number]);
+  }
+  std::map<int, struct sigaction> before_;
+};
+
+// Until the other end is closed.
+std::string read_to_end(int fd) {
+  std::string text;
+  char buffer[64];
+  while (true) {
+    const ssize_t count = uninterrupted([&] { return ::read(fd, buffer, sizeof buffer); });
+    if (count <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+// What runs on its own may not outlive its login all the same.
+TerminalText words_on_logout() {
+  switch (at_own_logout()) {
+    case AtLogout::kills_session:
+      return terminal_text(
+          "warning: logind here kills what a login has started when it ends "
+          "(KillUserProcesses=yes), this launcher too; what is started so outlives it:\n"
+          "  loginctl enable-linger && systemd-run --user --scope train ...");
+    case AtLogout::ends_manager:
+      return terminal_text(
+          "warning: your last logout here ends your systemd and what runs below it, this launcher "
+          "too; this keeps it:\n"
+          "  loginctl enable-linger");
+    case AtLogout::nothing:
+      break;
+  }
+  return {};
+}
+
+// What the caller has left open (`7<secret train launch -d ...`). All that this program opens is
+// closed by exec: what is not was open before. Files are still read from there (`<(command)`).
+std::vector<Descriptor> inherited_descriptors() {
+  std::vector<Descriptor> inherited;
+  for (const std::string& name : names_in(FolderReader("/proc/self/fd"))) {
+    int fd = -1;
+    (void)std::from_chars(name.data(), name.data() + name.size(), fd);
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (fd > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) == 0) inherited.emplace_back(fd);
+  }
+  return inherited;
+}
+
+void redirect_to(int file) {
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(file, standard);
+}
+
+}  // namespace
+
+std::optional<ExitCode> Detachment::fork(
+    const std::function<ExitCode(const std::string& report)>& on_report) {
+  auto pipe = make_pipe();
+  if (!pipe) return report(pipe.error());
+  PassedOn signals;
+  const pid_t launcher = signals.fork();
+  if (launcher < 0)
+    return report(make_error(ErrorClass::host, "cannot start a process: " + system_reason(errno),
+                             "the user's limit of processes may be reached (ulimit -u)"));
+  if (launcher == 0) {
+    report_ = std::move(pipe->write_end);
+    inherited_ = inherited_descriptors();
+    leave_no_core();
+    return std::nullopt;
+  }
+  pipe->write_end.reset();
+  const std::string told = read_to_end(pipe->read_end.get());
+  if (!told.empty()) {
+    signals.end();
+    return on_report(told);
+  }
+  const ExitStatus ended = wait_for_child(launcher);
+  return ExitCode(ended.code.value_or(128 + ended.signal.value_or(0)));
+}
+
+void Detachment::leave_terminal(const std::string& report, const std::string& log_file,
+                                StopSignals& signals) {
+  if (!report_) return;
+  if (const TerminalText words = words_on_logout(); !words.empty()) talk(words);
+  signals.ignore_hangup();
+  (void)::setsid();  // a forked process leads no group: it works
+  Descriptor file(
+      ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) file = Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (file) redirect_to(file.get());
+  if (const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC)); null)
+    (void)::dup2(null.get(), STDIN_FILENO);
+  inherited_.clear();
+  tell(report);
+}
+
+void Detachment::tell(const std::string& report) {
+  if (report_) (void)write_whole(report_.get(), report);
+  report_.reset();
+}
+
+}  // namespace train

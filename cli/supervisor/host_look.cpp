@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervisor/host_look.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "backends/event_loop/loop.hpp"
+#include "cli/surroundings/moment.hpp"
+#include "launcher/run/look_driver.hpp"
+
+namespace train {
+
+namespace {
+
+constexpr std::chrono::seconds look_limit{15};
+// Python and the disks of a host may take their time.
+constexpr std::chrono::seconds check_limit{30};
+
+std::vector<Result<LookDriver::Answer>> ask(const std::vector<Host>& hosts, Reach& reach,
+                                            nanoseconds limit,
+                                            std::function<LookQuestion(const Host&)> question_of) {
+  Loop loop(reach.loop);
+  LookDriver driver({loop, reach.transports}, hosts, std::move(question_of), limit,
+                    [&loop] { loop.stop(); });
+  driver.start();
+  loop.run();
+  return driver.answers();
+}
+
+}  // namespace
+
+std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts, Reach& reach) {
+  std::vector<Result<HostReport>> reports;
+  for (const auto& answer : ask(hosts, reach, look_limit, look_question))
+    reports.push_back(answer ? decode_host_report(answer->line)
+                             : tl::make_unexpected(answer.error()));
+  return reports;
+}
+
+HostInquiry::HostInquiry(std::vector<Host> hosts)
+    : hosts_(std::move(hosts)), reach_(std::in_place, hosts_) {
+  signals_.end();
+}
+
+HostInquiry::~HostInquiry() {
+  reach_.reset();
+  signals_.end();
+  if (stop_signal_) std::raise(*stop_signal_);
+}
+
+std::vector<Result<HostReport>> HostInquiry::look() {
+  heed_signals();
+  auto reports = look_at_hosts(hosts_, *reach_);
+  signals_.end();
+  return reports;
+}
+
+std::vector<CheckedHost> HostInquiry::check(
+    const std::function<FitnessRequest(const Host&)>& request_of) {
+  heed_signals();
+  const nanoseconds began = wall_time();
+  const Instant began_at = reach_->loop.now();
+  const auto answers = ask(hosts_, *reach_, check_limit, [&](const Host& host) {
+    return LookQuestion{{"check", AgentCall::Verb::check},
+                        longest_host_fitness,
+                        encode_fitness_request(request_of(host))};
+  });
+  signals_.end();
+  std::vector<CheckedHost> checked;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const auto& answer = answers[i];
+    CheckedHost each{hosts_[i], answer ? decode_host_fitness(answer->line)
+                                       : tl::make_unexpected(answer.error())};
+    if (each.fitness) {
+      const nanoseconds theirs(each.fitness->wall_ns);
+      each.clock_ahead_least = theirs - (began + (answer->at - began_at));
+      each.clock_ahead_most = theirs - began;
+    }
+    checked.push_back(std::move(each));
+  }
+  return checked;
+}
+
+void HostInquiry::keep_sessions() { reach_->transports.keep_sessions(true); }
+
+void HostInquiry::pause(nanoseconds length, const std::function<bool()>& is_enough) {
+  constexpr milliseconds often{100};
+  Loop loop(reach_->loop);
+  const auto over = loop.after(length, [&loop] { loop.stop(); });
+  std::unique_ptr<Subscription> next;
+  std::function<void()> ask = [&] {
+    if (is_enough()) return loop.stop();
+    next = loop.after(often, ask);
+  };
+  next = loop.after(nanoseconds(0), ask);
+  heed_signals();
+  loop.run();
+  signals_.end();
+}
+
+void HostInquiry::heed_signals() {
+  signals_.deliver(reach_->loop, [this](int number) {
+    stop_signal_ = number;
+    reach_->loop.stop();
+  });
+}
+
+std::vector<std::optional<HostReport>> answered(const std::vector<Result<HostReport>>& reports,
+                                                const std::string& own_task) {
+  std::vector<std::optional<HostReport>> said;
+  for (const Result<HostReport>& report : reports) {
+    said.push_back(report ? std::optional(*report) : std::nullopt);
+    if (!report || own_task.empty()) continue;
+    std::erase_if(said.back()->holders,
+                  [&](const LeaseHolder& holder) { return holder.task == own_task; });
+  }
+  return said;
+}
+
+}  // namespace train

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervisor/supervisor.hpp"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "backends/context/context_files.hpp"
+#include "backends/context/context_packer.hpp"
+#include "backends/event_loop/background.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "backends/log/attempt_logs.hpp"
+#include "backends/log/log_writer.hpp"
+#include "backends/log/trial_logs.hpp"
+#include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
+#include "backends/store/task_journal.hpp"
+#include "cli/record/task_hosts.hpp"
+#include "cli/record/task_keeper.hpp"
+#include "cli/record/task_recorder.hpp"
+#include "cli/request/login_words.hpp"
+#include "cli/request/request.hpp"
+#include "cli/show/task_table.hpp"
+#include "cli/story/launch_output.hpp"
+#include "cli/story/launch_report.hpp"
+#include "cli/story/launch_story.hpp"
+#include "cli/story/search_story.hpp"
+#include "cli/supervisor/adopted_context.hpp"
+#include "cli/supervisor/adopted_logs.hpp"
+#include "cli/supervisor/host_sweep.hpp"
+#include "cli/supervisor/task_control.hpp"
+#include "cli/surroundings/moment.hpp"
+#include "cli/terminal/talk.hpp"
+#include "launcher/rendezvous/environment.hpp"
+
+namespace train {
+
+namespace {
+
+// For hosts whose agents were killed to end what these have left.
+constexpr milliseconds sweep_limit{10'000};
+constexpr milliseconds hurried_sweep_limit{500};  // where the user does not wait
+
+ContextSource::Open context_of(const SupervisedTask& task, Loop& loop, ContextPacker::Keep keep) {
+  const std::string& directory = task.request.context_directory;
+  if (directory.empty()) return {};
+  if (task.resume)
+    return adopted_context(loop, directory, task.task.context,
+                           task.store->bundle_folder(task.task.id));
+  return [&loop, directory, keep = std::move(keep)](ContextSource::Events events) {
+    return std::make_unique<ContextPacker>(loop, reads_directory(directory), std::move(events),
+                                           keep);
+  };
+}
+
+// A program that reads on the other side of a pipe is meant to get everything, and may be slower
+// for a while than the ranks print; somebody who looks at a terminal is not.
+std::size_t terminal_capacity() {
+  return ::isatty(STDOUT_FILENO) == 1 ? Terminal::usual_capacity : 8 * Terminal::usual_capacity;
+}
+
+// What is made, or read, of the files of a task before its first host is reached.
+struct Prepared {
+  std::shared_ptr<LogSink> logs;
+  LastErrors said_before;  ///< of what is gone on with
+  Result<void> made;       ///< of what is not
+};
+
+// The end of everything else is bounded; a disk gets so long to take the record of it.
+constexpr milliseconds record_limit{10'000};
+// So long may it take to count what ranks had reported before this process went on with the task.
+constexpr milliseconds count_limit{10'000};
+
+// The parts of a supervisor, which must outlive each other in this order.
+class Supervisor {
+ public:
+  Supervisor(SupervisedTask& task, Reach& reach, StopSignals& signals)
+      : s_(task),
+        signals_(signals),
+        loop_(reach.loop),
+        terminal_([this] { loop_.post([this] { has_room(); }); }, terminal_capacity()),
+        transports_(reach.transports),
+        journal_(loop_, s_.store, s_.task.id),
+        recorder_(loop_, s_.store, s_.task, [this](const TerminalText& said) { say(said); }),
+        keeper_(recorder_, s_.store, s_.task.id, [this](const TerminalText& said) { say(said); }),
+        shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id),
+               prefix_of(s_)),
+        story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_, time_) {
+    if (s_.search != nullptr)
+      search_story_.emplace(terminal_, *shown_, *s_.search, s_.task, recorder_, time_);
+    else
+      s_.hosts = trial_hosts(s_.plan.trial);
+    transports_.say_through([this](const std::string& said) { say(TerminalText(said)); });
+    recorder_.on_displaced([this] { found_displaced(); });
+    if (!s_.resume) {
+      const auto started = [this] {
+        s_.on_first_start();
+        recorder_.when_written([this] {
+          has_started_ = true;
+          note_steady();
+        });
+      };
+      if (search_story_)
+        search_story_->on_first_start(started);
+      else
+        story_.on_first_start(started);
+      return;
+    }
+    story_.on_reached([this] { become_steady(); });
+    if (search_story_) search_story_->on_reached([this] { become_steady(); });
+    await_hosts(longest_reach);
+  }
+  ~Supervisor() {
+    transports_.say_through([](const std::string& said) { talk(TerminalText(said)); });
+  }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  Ended run() {
+    if (s_.outcome) return end(*s_.outcome);
+    if (s_.resume)
+      recorder_.write();  // who its launcher is now
+    else
+      keep_request();
+    const auto files = prepare();
+    if (displacement_) return leave();
+    if (left_by_) return s_.resume ? give_up() : stopped_early();
+    const auto outcome = files->made ? drive(*files) : not_run(s_.plan.trial, files->made.error());
+    if (displacement_) return leave();
+    if (!outcome) return give_up();
+    return may_be_placed_anew(*outcome) ? leave_place(outcome->cause->error) : end(*outcome);
+  }
+
+ private:
+  // Beside the loop, and beside what records the task: there may be files of very many ranks, on a
+  // disk that is slow. A signal that comes meanwhile is in `left_by_`.
+  std::shared_ptr<const Prepared> prepare() {
+    const auto files = std::make_shared<Prepared>();
+    const auto work = preparation(files);
+    bool is_done = false;
+    Background beside(loop_, Background::Idle::goes);
+    const auto begun = beside.run(work, [&] {
+      is_done = true;
+      loop_.stop();
+    });
+    signals_.deliver(loop_, [this](int number) { signalled(number); });
+    if (!begun) work();
+    while (begun && !is_done && !left_by_ && !displacement_) loop_.run();
+    signals_.hold_back();
+    return files;
+  }
+
+  std::function<void()> preparation(const std::shared_ptr<Prepared>& files) const {
+    const TaskRecord& task = s_.task;
+    if (s_.resume) {
+      files->logs = s_.logs;
+      if (s_.search != nullptr) return [] {};
+      return [files, directory = task.log_directory, attempt = s_.resume->replay.first().attempt,
+              ranks = task.world_size] {
+        files->said_before = last_errors(directory, attempt, ranks);
+      };
+    }
+    const auto first = std::make_shared<AttemptLogs>(task.log_directory, task.world_size,
+                                                     s_.plan.experiment.log_limit);
+    files->logs = first;
+    if (s_.search != nullptr)
+      files->logs = std::make_shared<TrialLogs>(task.log_directory, task.world_size,
+                                                s_.plan.experiment.log_limit);
+    return [files, first, store = s_.store, id = task.id, hosts = s_.hosts,
+            directory = task.working_directory] {
+      if (files->logs == first) files->made = first->create();
+      if (files->made) files->made = keep_task_hosts(*store, id, hosts, directory);
+    };
+  }
+
+  void become_steady() {
+    patience_.reset();
+    tell_steady();
+  }
+  void tell_steady() {
+    s_.on_steady(describe_logins(transports_.logins(), s_.task.id));
+    (void)::malloc_trim(0);  // what reading and planning took is not needed for days
+  }
+
+  // Hosts that do not answer are waited for out of sight, but not while somebody is being asked for
+  // what it takes to reach them.
+  void await_hosts(nanoseconds patience) {
+    static constexpr std::chrono::seconds next_look{1};
+    patience_ = loop_.after(patience, [this] {
+      if (transports_.is_asking()) return await_hosts(next_look);
+      become_steady();
+    });
+  }
+
+  // A task that is to be gone on with is not stopped by the Ctrl-C of somebody who only has no
+  // passphrase for it.
+  void signalled(int number) {
+    if (driver_ && (!patience_ || s_.stop_signal)) return stop_driver(number);
+    left_by_ = number;
+    loop_.stop();
+  }
+
+  void stop_driver(int number) {
+    if (search_)
+      search_->stop(number);
+    else
+      driver_->stop(number);
+  }
+
+  // One more signal ends this process.
+  Ended stopped_early() {
+    signals_.end();
+    return end(not_run(s_.plan.trial, *left_by_));
+  }
+
+  // As it was: its agents see a launcher that ends without a word.
+  Ended give_up() {
+    signals_.end();
+    driver_.reset();
+    terminal_.flush();
+    return {ExitCode(128 + *left_by_),
+            terminal_text("task {} stays unattended: stopped by {} before its hosts were reached",
+                          s_.task.id, signal_name(*left_by_))};
+  }
+
+  bool may_be_placed_anew(const RunOutcome& outcome) const {
+    return s_.may_be_placed_anew && !has_started_ && !outcome.stop_signal && outcome.cause &&
+           outcome.cause->error.error_class == ErrorClass::busy;
+  }
+
+  // Its agents have nothing to wait for and leave. A signal that comes now waits for whoever is
+  // next.
+  Ended leave_place(const Error& why) {
+    signals_.hold_back();
+    const bool is_written = recorder_.finish(record_limit);
+    if (displacement_) return leave();
+    driver_->await_agents([this] { loop_.stop(); });
+    loop_.run();
+    driver_.reset();
+    terminal_.flush();
+    Ended ended;
+    ended.is_refused = true;
+    ended.is_recorded = is_written;
+    ended.last_words = terminal_text("{}", why.diagnostics.front().message);
+    if (is_written) return ended;
+    signals_.end();  // nobody is next
+    ended.code = exit_code_of(ErrorClass::no_input);
+    ended.last_words = verdict(ErrorClass::no_input, ended.code);
+    return ended;
+  }
+
+  // In the registry or in the logs, without a word of any host.
+  void found_displaced() {
+    if (driver_ && !driver_->over())
+      driver_->displace({});
+    else
+      displaced({});
+  }
+
+  void displaced(const TaskDriver::Displacement& by) {
+    if (!displacement_) displacement_ = by;
+    loop_.stop();
+  }
+
+  // The other one's are the hosts, the record and the logs.
+  Ended leave() {
+    signals_.end();
+    const TerminalText words = words_on_leaving();
+    driver_.reset();
+    terminal_.flush();
+    return {exit_code_of(ErrorClass::busy), words, false, SweepVerdict::clean, true};
+  }
+
+  TerminalText words_on_leaving() const {
+    std::string by = displacement_->by;
+    const auto recorded = s_.store->find(s_.task.id);
+    if (by.empty() && recorded && recorded->launcher_pid != ::getpid())
+      by = fmt::format("process {}", recorded->launcher_pid);
+    const TerminalText who = by.empty() ? TerminalText() : terminal_text(" ({})", by);
+    const TerminalText source = displacement_->host.empty()
+                                    ? TerminalText(", as the registry says")
+                                    : terminal_text(", as host '{}' says", displacement_->host);
+    return terminal_text(
+               "task {} goes on with another launcher{}{}; this one leaves it alone\n"
+               "  train task attach {}    shows it\n",
+               s_.task.id, who, source, s_.task.id) +
+           verdict(ErrorClass::busy, exit_code_of(ErrorClass::busy));
+  }
+
+  // Through the terminal's queue: the middle of a rank's line is no place for it.
+  void say(const TerminalText& said) { terminal_.write(Terminal::Stream::err, talk_text(said)); }
+  void has_room() {
+    if (shown_) shown_->has_room();
+  }
+
+  // What ranks have said they may have said to the launcher before this one.
+  void remember(const LastErrors& said_before) {
+    int rank = 0;
+    for (const std::string& errors : said_before.of_ranks)
+      shown_->remember(s_.plan.trial.trial, rank++, errors);
+    if (said_before.trouble)
+      say(terminal_text("the last lines of ranks that fail may be missing in the report: {}",
+                        said_before.trouble->diagnostics.front().message));
+  }
+  // Their metrics come behind what they print.
+  void count_reports(int attempt, const std::vector<std::uint64_t>& positions) {
+    adopted_logs_.emplace(loop_, s_.task, [this](const TerminalText& said) { say(said); });
+    const auto metrics = positions.begin() + s_.task.world_size;
+    adopted_logs_->count_reports(
+        attempt, {{metrics, positions.end()}, {positions.begin(), metrics}},
+        s_.plan.experiment.metrics.patterns,
+        [this](const ReportCount& counted) { story_.counted_before(counted); });
+  }
+
+  void keep_request() {
+    keeper_.keep_request(s_.request, [this] {
+      is_request_kept_ = true;
+      note_steady();
+    });
+  }
+  // Ranks that may outlive this launcher may be started again by another one, on other hosts.
+  void keep_context(std::shared_ptr<const ArchivedContext> context) {
+    if (s_.task.outlives_ms > 0 && !is_over()) keeper_.keep_context(std::move(context));
+  }
+  // Who is told that the task runs on its own may look at it, or kill this launcher, in the same
+  // instant. A copy of the program is long, and may come later.
+  void note_steady() {
+    if (!has_started_ || !is_request_kept_) return;
+    tell_steady();
+    if (!is_over()) keeper_.keep_program();
+  }
+  // What is kept would be kept for ever.
+  bool is_over() const { return !driver_ || driver_->over(); }
+
+  // Nothing, when it was left as it was.
+  std::optional<RunOutcome> drive(const Prepared& files) {
+    const auto acknowledge = [this] {
+      if (driver_) driver_->acknowledge_output();
+    };
+    writer_.emplace(
+        loop_, files.logs, s_.task.log_directory,
+        LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { say(said); },
+                         s_.store->own_mark(s_.task.id), [this] { found_displaced(); }});
+    output_.emplace(*shown_, *writer_, time_);
+    story_.on_attempt([this](int attempt) {
+      output_->begin_attempt({s_.plan.trial.trial, attempt});
+    });
+    const Plan& plan = s_.plan;
+    const int first_attempt = s_.resume ? s_.resume->replay.first().attempt : 0;
+    std::vector<std::uint64_t> adopted_positions;  // of its only trial
+    if (s_.resume && s_.search == nullptr) adopted_positions = s_.resume->left[0].positions;
+    const bool is_stop_known = s_.resume && !s_.resume->replay.stop_signals.empty();
+    auto context = context_of(
+        s_, loop_,
+        [this](const std::shared_ptr<const ArchivedContext>& read) { keep_context(read); });
+    const auto on_over = [this] { loop_.stop(); };
+    TaskDriver::Hooks hooks = search_story_ ? search_story_->hooks_of_task(plan, on_over)
+                                            : story_.hooks(first_attempt, on_over);
+    if (const auto made = make_search(); !made) return not_run(plan.trial, made.error());
+    if (search_) hooks = search_->hooks_of_task(std::move(hooks));
+    hooks.on_displaced = [this](const TaskDriver::Displacement& by) { displaced(by); };
+    driver_.emplace(
+        TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &journal_},
+        TaskDriver::Work{
+            plan, s_.task.id, port_needs(plan),
+            start_directory_of(plan.experiment, s_.request.context_directory),
+            [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
+            boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(), &time_,
+            s_.order, s_.hosts, search_ != nullptr},
+        std::move(hooks));
+    remember(files.said_before);
+    if (!adopted_positions.empty()) count_reports(first_attempt, adopted_positions);
+    signals_.deliver(loop_, [this](int number) { signalled(number); });
+    if (search_)
+      search_->start(*driver_);
+    else
+      driver_->start();
+    const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
+                                      {*driver_, transports_.logins(),
+                                       [this](int signal) { stop_driver(signal); }, search_.get()},
+                                      [this](const TerminalText& said) { say(said); });
+    if (s_.stop_signal && !is_stop_known) stop_driver(*s_.stop_signal);
+    if (!driver_->over()) loop_.run();
+    if (displacement_)
+      writer_->leave();
+    else
+      writer_->finish();
+    shown_->end();
+    if (!driver_->over()) return std::nullopt;
+    return search_ ? search_->outcome() : driver_->outcome();
+  }
+
+  Result<void> make_search() {
+    if (!search_story_) return {};
+    std::optional<SearchLeft> left;
+    if (s_.resume) left.emplace(SearchLeft{s_.resume->replay, *s_.left});
+    auto made = SearchDriver::make({*s_.search, s_.request.inventory, s_.hosts, s_.plan,
+                                    s_.request.occupancy, s_.request.is_strict},
+                                   loop_, search_story_->hooks(), left ? &*left : nullptr);
+    if (!made) return tl::make_unexpected(made.error());
+    search_ = std::move(*made);
+    search_story_->follow(*search_, *output_);
+    // Trial 0 may have ended under another launcher, and its logs are not to be made anew.
+    if (!left) output_->begin_attempt({});
+    if (is_watched()) search_story_->show_trials(loop_);
+    return {};
+  }
+
+  // Somebody sees what this process says while the task runs, and nothing else moves the cursor.
+  bool is_watched() const {
+    return ::isatty(STDERR_FILENO) == 1 && !s_.request.is_detached && !s_.tee.raw;
+  }
+
+  // What the outcome is of: of a search it is all trials.
+  const Trial& trial_of_outcome() const {
+    static const Trial none;
+    return s_.search != nullptr ? none : s_.plan.trial;
+  }
+
+  // Where agents may have been killed, or have not been seen to leave. Hosts that did not answer
+  // are not asked once more, unless it is all that this process is there for.
+  std::set<int> doubtful_hosts(const RunOutcome& outcome) const {
+    if (!driver_) return {};
+    std::set<int> hosts = unsettled_hosts();
+    if (!s_.stop_signal)
+      for (const Leftover& leftover : outcome.leftovers) hosts.erase(leftover.host);
+    for (const int host : driver_->broken_hosts()) hosts.insert(host);
+    return hosts;
+  }
+
+  std::set<int> unsettled_hosts() const {
+    if (!driver_) return {};
+    const auto hosts = driver_->unsettled_hosts();
+    return {hosts.begin(), hosts.end()};
+  }
+
+  void say_unwritten(const Result<void>& kept) {
+    if (!kept) say(terminal_text("{}", terminal_text(kept.error())));
+  }
+
+  // Agents that wait for another launcher without an end do not leave by themselves.
+  std::optional<Goodbye> goodbye() const {
+    const bool agents_wait = s_.task.outlives_ms >= for_ever.count();
+    return agents_wait || s_.stop_signal ? std::optional(last_goodbye()) : std::nullopt;
+  }
+
+  // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). When
+  // the hosts were swept, which a signal cuts short, the signals go, and one more Ctrl-C ends this
+  // process.
+  Ended end(const RunOutcome& outcome) {
+    TaskRecord& task = s_.task;
+    task.ended = now_on_the_wall();
+    if (adopted_logs_) adopted_logs_->finish(count_limit);
+    story_.end(outcome);
+    record_outcome(task, outcome, trial_of_outcome());
+    if (search_) say(search_story_->summary());
+    const std::set<int> unsettled_before = unsettled_hosts();
+    keeper_.keep_unsettled(unsettled_before);  // what cannot be written counts as unsettled
+    const bool is_recorded = recorder_.finish(record_limit);
+    if (displacement_) return leave();
+    if (driver_) {
+      driver_->await_agents([this] { loop_.stop(); });
+      loop_.run();
+    }
+    std::set<int> unsettled = unsettled_hosts();
+    std::vector<AbandonedHost> abandoned;
+    for (const int host : doubtful_hosts(outcome))
+      abandoned.push_back({s_.hosts[static_cast<std::size_t>(host)], agent_key(s_.task.id, host)});
+    const nanoseconds limit = outcome.is_cut_short ? hurried_sweep_limit : sweep_limit;
+    const auto answers = sweep_hosts(loop_, transports_, signals_, abandoned, limit, goodbye());
+    auto answer = answers.begin();
+    for (const int host : doubtful_hosts(outcome))
+      if (is_clean(*answer++)) unsettled.erase(host);
+    // With a disk that has just answered.
+    if (is_recorded && unsettled != unsettled_before)
+      say_unwritten(keep_unsettled_hosts(*s_.store, task.id, unsettled));
+    TerminalText found = describe_sweep(abandoned, answers);
+    driver_.reset();
+    terminal_.flush();
+    const TerminalText words = last_words(outcome, trial_of_outcome(), *shown_, task);
+    if (!found.empty() && !words.empty()) found += "\n";
+    return {exit_code_of(outcome), found + words, is_recorded, verdict_of(answers)};
+  }
+
+  static constexpr std::chrono::seconds longest_reach{15};
+
+  static RankOutput::Prefix prefix_of(const SupervisedTask& task) {
+    if (task.search == nullptr) return RankOutput::Prefix::rank;
+    return task.task.world_size == 1 ? RankOutput::Prefix::trial
+                                     : RankOutput::Prefix::trial_and_rank;
+  }
+
+  SupervisedTask& s_;
+  StopSignals& signals_;
+  Loop loop_;  ///< a part of the one within whose reach the hosts are
+  EventTime time_{loop_, wall_time};
+  std::unique_ptr<SearchDriver> search_;
+  std::optional<TaskDriver> driver_;
+  Terminal terminal_;
+  HostTransports& transports_;
+  TaskJournal journal_;
+  TaskRecorder recorder_;
+  TaskKeeper keeper_;
+  std::optional<RankOutput> shown_;
+  LaunchStory story_;
+  std::optional<SearchStory> search_story_;
+  std::optional<AdoptedLogs> adopted_logs_;
+  bool has_started_ = false;
+  bool is_request_kept_ = false;            ///< or it cannot be
+  std::unique_ptr<Subscription> patience_;  ///< of a task that is gone on with, until it is steady
+  std::optional<int> left_by_;              ///< the signal by which it was left before it ran
+  std::optional<TaskDriver::Displacement> displacement_;
+  std::optional<LogWriter> writer_;
+  std::optional<LaunchOutput> output_;
+};
+
+}  // namespace
+
+std::string launcher_words() {
+  return fmt::format("process {} on '{}'", ::getpid(), first_line_of("/proc/sys/kernel/hostname"));
+}
+
+RunOutcome not_run(const Trial& trial, const Error& why) {
+  RunOutcome outcome;
+  outcome.ranks.resize(trial.ranks.size());
+  outcome.cause = Failure{{}, why, std::nullopt, -1, 0};
+  return outcome;
+}
+
+RunOutcome not_run(const Trial& trial, int stop_signal) {
+  RunOutcome outcome;
+  outcome.ranks.resize(trial.ranks.size());
+  outcome.stop_signal = stop_signal;
+  return outcome;
+}
+
+Ended supervise(SupervisedTask supervised, Reach& reach, StopSignals& signals) {
+  return Supervisor(supervised, reach, signals).run();
+}
+
+void ignore_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGTSTP, SIG_IGN);
+}
+
+}  // namespace train

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervisor/task_end.hpp"
+
+#include <algorithm>
+
+#include "backends/log/task_watch.hpp"
+#include "backends/store/launcher_lock.hpp"
+#include "cli/show/task_table.hpp"
+#include "cli/terminal/talk.hpp"
+
+namespace train {
+
+namespace {
+
+// Of a task whose launcher died before it could record one, its class tells the code.
+ExitCode exit_code_of(const TaskRecord& task) {
+  if (task.state == TaskState::succeeded) return ExitCode();
+  if (task.exit_code) return ExitCode(*task.exit_code);
+  for (const ErrorClass error_class : {ErrorClass::missing, ErrorClass::host, ErrorClass::config,
+                                       ErrorClass::no_input, ErrorClass::worker})
+    if (to_string(error_class) == task.error_class) return exit_code_of(error_class);
+  return exit_code_of(ErrorClass::interrupted);
+}
+
+}  // namespace
+
+ExitCode tell_end(const TaskRecord& task) {
+  const ExitCode code = exit_code_of(task);
+  if (task.state == TaskState::succeeded)
+    talk(terminal_text("task {}: succeeded", task.id));
+  else
+    talk(terminal_text("task {}: {}: {}: {} (exit {})", task.id, to_string(task.state),
+                       task.error_class, task.cause, code.value()));
+  return code;
+}
+
+ExitCode tell_unattended(const TaskRecord& task) {
+  const ExitCode code = exit_code_of(ErrorClass::busy);
+  if (task.state == TaskState::stopping)
+    talk(
+        terminal_text("task {} is unattended: its launcher (process {}) has died while it stopped "
+                      "it, and its ranks may go on{}\n"
+                      "  train task kill {}    stops it",
+                      task.id, task.launcher_pid, time_left_text(task), task.id));
+  else
+    talk(
+        terminal_text("task {} is unattended: its launcher (process {}) has died, and its ranks "
+                      "may go on{}\n"
+                      "  train task attach {}    goes on with it\n"
+                      "  train task kill {}      stops it",
+                      task.id, task.launcher_pid, time_left_text(task), task.id, task.id));
+  talk(verdict(ErrorClass::busy, code));
+  return code;
+}
+
+bool await_release(const std::string& lock_file, std::chrono::steady_clock::time_point deadline,
+                   int launcher) {
+  using std::chrono::milliseconds;
+  TaskWatch watch(lock_file, "");
+  while (probe_launcher(lock_file) != LauncherSign::gone) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left <= milliseconds(0)) return false;
+    // Without a descriptor of it, the lock is looked at again.
+    constexpr milliseconds look{1'000};
+    if (launcher < 0)
+      (void)watch.wait(std::min(left, look), {});
+    else if (watch.wait(left, {launcher}))
+      return true;
+  }
+  return true;
+}
+
+Result<TaskRecord> find_unanswered(SqliteTaskStore& store, const std::string& task_id) {
+  constexpr std::chrono::seconds time_to_die{1};
+  (void)await_release(store.lock_file(task_id), std::chrono::steady_clock::now() + time_to_die);
+  return store.find(task_id);
+}
+
+}  // namespace train
