@@ -10,8 +10,9 @@
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/limits.hpp"
-#include "cli/agent/agent_attach.hpp"
-#include "cli/commands/flags.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/task_commands/task.hpp"
+#include "cli/terminal/talk.hpp"
 #include "cli/terminal/usage_error.hpp"
 
 namespace train {
@@ -37,62 +38,21 @@ constexpr const char* examples =
     "\n"
     "train COMMAND --help describes a command; train(1) describes all, and the exit codes.";
 
-void add_agent(CLI::App& app, Chosen& chosen, AgentAttachFlags& flags) {
-  CLI::App* agent = app.add_subcommand("agent")->group("");  // for launchers, not for people
-  agent->require_subcommand(1);
-  CLI::App* attach = agent->add_subcommand("attach");
-  attach->add_option("KEY", flags.key)->required();
-  attach->add_option("--open-files", flags.open_files);
-  attach->callback([&] { chosen = [&] { return agent_attach_command(flags); }; });
-  CLI::App* reattach = agent->add_subcommand("reattach");
-  reattach->add_option("KEY", flags.key)->required();
-  reattach->callback([&] { chosen = [&] { return agent_reattach_command(flags.key); }; });
-  CLI::App* sweep = agent->add_subcommand("sweep");
-  sweep->add_option("KEY", flags.key)->required();
-  sweep->callback([&] { chosen = [&] { return agent_sweep_command(flags.key); }; });
-  CLI::App* exec = agent->add_subcommand("exec");
-  exec->add_option("KEY", flags.key)->required();
-  exec->callback([&] { chosen = [&] { return agent_exec_command(flags.key); }; });
-  CLI::App* get = agent->add_subcommand("get");
-  get->add_option("KEY", flags.key)->required();
-  get->callback([&] { chosen = [&] { return agent_get_command(flags.key); }; });
-  CLI::App* look = agent->add_subcommand("look");
-  look->add_option("WORD", flags.key)->required();
-  look->callback([&] { chosen = [&] { return agent_look_command(flags.key); }; });
-  CLI::App* check = agent->add_subcommand("check");
-  check->add_option("WORD", flags.key)->required();
-  check->callback([&] { chosen = [&] { return agent_check_command(); }; });
-  CLI::App* wait = agent->add_subcommand("wait");
-  wait->add_option("KEY", flags.key)->required();
-  wait->callback([&] { chosen = [&] { return agent_wait_command(flags.key); }; });
-}
-
 ExitCode run(std::vector<std::string> arguments) {
   if (const auto enough = check_stack_limit(); !enough) return report(enough.error());
-  RunFlags runs;
-  TaskFlags task;
-  HostsCommandFlags hosts;
-  CheckFlags check;
-  ConfigFlags config;
-  AgentAttachFlags agent;
-  Chosen chosen;
+  Choice choice;
+  choice.command = take_command(arguments);
 
   CLI::App app("Launches ranked training processes on hosts that have nothing but sshd.", "train");
   app.set_version_flag("--version", "train " TRAIN_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
   app.get_formatter()->label("REQUIRED", "");
-  add_run_commands(app, chosen, runs);
-  add_task_commands(app, chosen, task);
-  add_hosts_commands(app, chosen, hosts);
-  add_check_command(app, chosen, check);
-  add_config_commands(app, chosen, config);
-  add_agent(app, chosen, agent);
+  for (auto* add : {add_launch, add_plan, add_report, add_measuring, add_once_per_host, add_task,
+                    add_hosts_commands, add_check, add_config_commands, add_agent})
+    add(app, choice);
   app.footer(examples);  // last: what comes later would inherit it
 
-  const std::vector<std::string> command = take_command(arguments);
-  runs.launch.request.command = runs.plan.request.command = check.request.command =
-      task.exec.command = runs.once.command = command;
   // To CLI11 that is a flag without a value.
   if (std::find(arguments.begin(), arguments.end(), "--wait=") != arguments.end())
     return report(make_error(ErrorClass::usage,
@@ -107,12 +67,9 @@ ExitCode run(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return report(usage_error(app, error, arguments));
   }
-  const bool runs_something = app.got_subcommand("launch") || app.got_subcommand("plan") ||
-                              app.got_subcommand("check") || app.got_subcommand("once-per-host") ||
-                              !task.exec.task.empty();
-  if (!runs_something && !command.empty())
-    return report(command_without_ranks(app, arguments, command));
-  return chosen();
+  if (!choice.has_taken_command && !choice.command.empty())
+    return report(command_without_ranks(app, arguments, choice.command));
+  return choice.run();
 }
 
 }  // namespace

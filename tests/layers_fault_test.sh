@@ -45,6 +45,18 @@ fault launcher/wire/a.cpp '#include "launcher/run/run.hpp"'
 fault cli/show/a.cpp '#include "cli/commands/flags.hpp"'
 fault cli/main.hpp '#include "cli/supervisor/supervisor.hpp"'
 fault launcher/cellar/a.cpp '#include "config_schema/text/text.hpp"'
+mkdir -p "$tree/cli/show"
+for i in {1..25}; do : >"$tree/cli/show/file_$i.cpp"; done
+if ! said=$(bash "$here/layers_test.sh" "$tree"); then
+  printf 'complained for nothing: %s\n' "$said"
+  failures=$((failures + 1))
+fi
+: >"$tree/cli/show/file_26.cpp"
+if said=$(bash "$here/layers_test.sh" "$tree") || [[ $said != *"cli/show: has 26 sources"* ]]; then
+  printf 'not found: a folder of 26 files\n%s\n' "$said"
+  failures=$((failures + 1))
+fi
+rm -r "$tree/cli/show"
 
 # What is allowed is not complained about.
 mkdir -p "$tree"/{config_schema,launcher,backends/{ssh,event_loop},cli,tests}

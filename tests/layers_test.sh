@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fails when an #include crosses the layers of the architecture:
 #   cli -> backends -> launcher -> config_schema        (to the right only)
-# or those between rooms, when a pure layer touches the world, and when a library's types leak through
-# a header. Usage: layers_test.sh [ROOT]
+# or those between rooms, when a pure layer touches the world, when a library's types leak through a
+# header, and when a folder has too many files. Usage: layers_test.sh [ROOT]
 set -u
 
 # The rooms: what each may include of its own layer, beside itself. No line names a room that comes
@@ -67,10 +67,10 @@ cli/request: surroundings terminal logs
 cli/record:
 cli/story: surroundings terminal show logs record
 cli/supervisor: surroundings terminal show logs request record story
-cli/launch: surroundings terminal show request story supervisor
 cli/agent: surroundings
-cli/commands: surroundings terminal show logs request record story supervisor launch agent
-cli/.: surroundings terminal agent commands
+cli/commands: surroundings terminal show logs request record story supervisor agent
+cli/task_commands: surroundings terminal show logs request record story supervisor agent commands
+cli/.: surroundings terminal commands task_commands
 '
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -153,6 +153,26 @@ while IFS= read -r folder; do
 done < <(find config_schema launcher backends cli -mindepth 2 -maxdepth 2 -name '*.[ch]pp' -printf '%h\n' |
   sort -u)
 
+# A room that nobody overlooks. These are older, and to be split: none of them grows.
+most_files=25
+crowded='
+backends/posix 26
+backends/process 92
+backends/ssh 62
+backends/store 31
+config_schema/experiment 30
+launcher/placement 28
+launcher/run 39
+launcher/search 31
+launcher/task 33
+launcher/wire 38
+'
+while read -r count folder; do
+  most=$(sed -n "s|^$folder ||p" <<<"$crowded")
+  [ "$count" -le "${most:-$most_files}" ] ||
+    complain "$folder" "has $count sources, more than ${most:-$most_files}: split it"
+done < <(find config_schema launcher backends cli -name '*.[ch]pp' -printf '%h\n' | sort | uniq -c)
+
 for folder in config_schema launcher backends cli tests; do
   check "$folder" '<(asio|nlohmann/json\.hpp|yaml-cpp)' 'a library stays out of headers' '.*\.hpp'
 done
@@ -164,7 +184,7 @@ while IFS= read -r file; do
 done < <(grep -rlE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<yaml-cpp/' config_schema)
 
 if [ "$failures" -gt 0 ]; then
-  printf '%d includes cross the layers\n' "$failures"
+  printf '%d faults in the layers\n' "$failures"
   exit 1
 fi
 printf 'the layers hold\n'

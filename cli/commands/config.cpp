@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "cli/request/commands.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/config_check.hpp"
 #include "config_schema/experiment/experiment_tree.hpp"
@@ -12,6 +13,23 @@
 namespace train {
 
 namespace {
+
+struct ConfigCheckFlags {
+  std::vector<std::string> files;
+  bool are_hosts = false;  ///< read as hosts files, whatever they look like
+  bool warnings = false;   ///< say also what is legal
+  bool json = false;
+};
+
+struct ConfigShowFlags {
+  RequestFlags request;  ///< of which the experiment, `-n`, `--batch` and `--set` count
+  bool origin = false;
+  bool json = false;
+};
+
+struct ConfigSchemaFlags {
+  std::string name = "experiment";
+};
 
 // The result of a check of all files.
 struct Checked {
@@ -82,8 +100,6 @@ void say_findings(const std::vector<Finding>& findings, bool with_warnings) {
   end_file();
 }
 
-}  // namespace
-
 ExitCode config_check_command(const ConfigCheckFlags& flags) {
   const Checked checked = check_files(flags);
   ExitCode answered;
@@ -114,6 +130,48 @@ ExitCode config_schema_command(const ConfigSchemaFlags& flags) {
   return report(make_error(
       ErrorClass::usage, fmt::format("there is no schema '{}'", flags.name),
       meant.empty() ? fmt::format("the schemas are {}", join_words(schema_names())) : meant));
+}
+
+}  // namespace
+
+void add_config_commands(CLI::App& app, Choice& choice) {
+  CLI::App* config = app.add_subcommand("config", "Check and show experiments and hosts files");
+  config->group("Commands");
+  config->require_subcommand(1);
+
+  const auto checked = std::make_shared<ConfigCheckFlags>();
+  CLI::App* check =
+      config->add_subcommand("check", "Say what is wrong with files; silent if nothing")
+          ->group("Commands");
+  check->add_option("FILE", checked->files, "Experiments and hosts files (- for standard input)")
+      ->type_name("")
+      ->check(names("file"))
+      ->required();
+  check->add_flag("--hosts", checked->are_hosts, "Read them as hosts files");
+  check->add_flag("-W,--warnings", checked->warnings,
+                  "Also say what is legal, but has no effect or cannot be launched");
+  check->add_flag("--json", checked->json, "Print all that is found as JSON");
+  check->callback(
+      [&choice, checked] { choice.run = [checked] { return config_check_command(*checked); }; });
+
+  const auto shown = std::make_shared<ConfigShowFlags>();
+  CLI::App* show =
+      config->add_subcommand("show", "Print an experiment with all defaults")->group("Commands");
+  add_config(*show, shown->request, "show")->required();
+  add_overrides(*show, shown->request);
+  show->add_flag("--origin", shown->origin, "Say where each value comes from");
+  show->add_flag("--json", shown->json, "Print JSON");
+  show->callback(
+      [&choice, shown] { choice.run = [shown] { return config_show_command(*shown); }; });
+
+  const auto named = std::make_shared<ConfigSchemaFlags>();
+  CLI::App* schema =
+      config->add_subcommand("schema", "Print a JSON Schema, for editors")->group("Commands");
+  schema->add_option("NAME", named->name, "experiment (default), hosts, diagnostics, plan, task")
+      ->type_name("")
+      ->check(names("schema"));
+  schema->callback(
+      [&choice, named] { choice.run = [named] { return config_schema_command(*named); }; });
 }
 
 }  // namespace train

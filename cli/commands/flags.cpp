@@ -8,6 +8,11 @@
 
 namespace train {
 
+std::vector<std::string> Choice::take_command() {
+  has_taken_command = true;
+  return command;
+}
+
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return {[=](const std::string& text) {
             std::uint64_t number = 0;
@@ -89,13 +94,35 @@ void add_transport(CLI::App& command, std::optional<TransportKind>& transport) {
       ->type_name("KIND");
 }
 
-void add_formats(CLI::App& command, TaskListFlags::Format& format) {
-  using Format = TaskListFlags::Format;
+void add_request(CLI::App& command, RequestFlags& flags) {
+  command.footer(
+      "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
+  add_config(command, flags, "run");
+  add_hosts(command, flags);
+  command
+      .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
+      ->type_name("HOSTS")
+      ->check(names("hosts"));
+  command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
+      ->type_name("HOSTS")
+      ->check(names("hosts"));
+  add_transport(command, flags.transport);
+  command.add_flag("--allow-busy", flags.allow_busy,
+                   "Take GPUs although processes outside of train compute on them");
+  command
+      .add_option("--context", flags.context,
+                  "Send this directory to the hosts; ranks start in a copy of it")
+      ->type_name("DIR")
+      ->check(names("directory"));
+  add_overrides(command, flags);
+}
+
+void add_formats(CLI::App& command, ListFormat& format) {
   auto* json = command.add_flag_callback(
-      "--json", [&format] { format = Format::json; }, "Print JSON");
+      "--json", [&format] { format = ListFormat::json; }, "Print JSON");
   command
       .add_flag_callback(
-          "--csv", [&format] { format = Format::csv; }, "Print CSV")
+          "--csv", [&format] { format = ListFormat::csv; }, "Print CSV")
       ->excludes(json);
 }
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "backends/posix/files.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/show/live_tables.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/supervisor/host_look.hpp"
@@ -17,19 +18,29 @@ namespace train {
 
 namespace {
 
-using Format = TaskListFlags::Format;
+struct HostsListFlags {
+  HostFlags hosts;
+  ListFormat format = ListFormat::table;
+};
+
+struct HostsProbeFlags {
+  std::vector<std::string> names;
+  std::optional<TransportKind> transport;
+  std::string file;    ///< to write; empty: it is printed
+  bool force = false;  ///< over one that is there
+};
 
 std::vector<LiveHost> ask(const std::vector<Host>& hosts) {
   return live_hosts(hosts, HostInquiry(hosts).look());
 }
 
-std::string show(const std::vector<LiveHost>& hosts, Format format) {
+std::string show(const std::vector<LiveHost>& hosts, ListFormat format) {
   switch (format) {
-    case Format::json:
+    case ListFormat::json:
       return live_hosts_document(hosts, now_on_the_wall());
-    case Format::csv:
+    case ListFormat::csv:
       return hosts_to_csv(hosts);
-    case Format::table:
+    case ListFormat::table:
       break;
   }
   return hosts_to_table(hosts);
@@ -57,8 +68,6 @@ Result<void> write_answer(const HostsProbeFlags& flags, const std::string& text)
   return {};
 }
 
-}  // namespace
-
 ExitCode hosts_list_command(const HostsListFlags& flags) {
   std::string note;
   const auto inventory = load_hosts(flags.hosts, note);
@@ -67,7 +76,7 @@ ExitCode hosts_list_command(const HostsListFlags& flags) {
   talk_warnings(inventory->warnings);
   const std::vector<LiveHost> hosts = ask(inventory->hosts);
   const ExitCode answered = answer(show(hosts, flags.format));
-  if (flags.format != Format::table)  // the table has them
+  if (flags.format != ListFormat::table)  // the table has them
     for (const TerminalText& trouble : troubles_of(hosts)) talk(trouble);
   return judged(answered, hosts);
 }
@@ -93,6 +102,39 @@ ExitCode hosts_probe_command(const HostsProbeFlags& flags) {
   if (flags.file.empty()) return judged(answer(text), hosts);
   if (auto written = write_answer(flags, text); !written) return report(written.error());
   return judged(ExitCode(), hosts);
+}
+
+}  // namespace
+
+void add_hosts_commands(CLI::App& app, Choice& choice) {
+  CLI::App* hosts = app.add_subcommand("hosts", "Ask hosts how they are and what they have");
+  hosts->group("Commands");
+  hosts->require_subcommand(1);
+
+  const auto list_flags = std::make_shared<HostsListFlags>();
+  CLI::App* list = hosts->add_subcommand("list", "Show what hosts have, and how much of it is free")
+                       ->group("Commands");
+  add_hosts(*list, list_flags->hosts);
+  add_transport(*list, list_flags->hosts.transport);
+  add_formats(*list, list_flags->format);
+  list->callback([&choice, list_flags] {
+    choice.run = [list_flags] { return hosts_list_command(*list_flags); };
+  });
+
+  const auto flags = std::make_shared<HostsProbeFlags>();
+  CLI::App* probe =
+      hosts->add_subcommand("probe", "Make a hosts file of what hosts have")->group("Commands");
+  probe->add_option("NAME", flags->names, "Hosts: node[01-04], user@gpu-b")
+      ->type_name("")
+      ->check(names("host"))
+      ->required();
+  add_transport(*probe, flags->transport);
+  probe->add_option("--write", flags->file, "Write it to this file, which is not there yet")
+      ->type_name("FILE")
+      ->check(names("file"));
+  probe->add_flag("--force", flags->force, "Also over one that is");
+  probe->callback(
+      [&choice, flags] { choice.run = [flags] { return hosts_probe_command(*flags); }; });
 }
 
 }  // namespace train

@@ -6,7 +6,8 @@
 #include "backends/context/context_archive.hpp"
 #include "backends/context/context_packer.hpp"
 #include "backends/posix/files.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/supervisor/host_look.hpp"
 #include "cli/terminal/picture_file.hpp"
 #include "cli/terminal/talk.hpp"
@@ -19,6 +20,15 @@
 namespace train {
 
 namespace {
+
+struct PlanFlags {
+  enum class Format { table, json, env, hostfile, slurm };
+  RequestFlags request;
+  Format format = Format::table;
+  std::optional<int> rank;         ///< of `env`, only this one
+  std::optional<std::string> svg;  ///< a file to draw the plan to as well
+  bool live = false;               ///< hosts are asked what is held there
+};
 
 std::string show(const PictureSubject& subject, const std::optional<PlannedContext>& context,
                  const PlanFlags& flags) {
@@ -108,8 +118,6 @@ Occupancy ask_hosts(const Request& request) {
   return occupancy_of(request.inventory, request.experiment, answered(reports));
 }
 
-}  // namespace
-
 ExitCode plan_command(const PlanFlags& flags) {
   if (auto checked = check_flags(flags); !checked) return report(checked.error());
   const auto request = load_request(flags.request, ReadFor::planning);
@@ -139,6 +147,45 @@ ExitCode plan_command(const PlanFlags& flags) {
     if (auto written = write_file(*flags.svg, plan_to_svg(subject)); !written)
       return report(written.error());
   return answer(show(subject, *context, flags));
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Choice& choice) {
+  const auto flags = std::make_shared<PlanFlags>();
+  CLI::App* command = app.add_subcommand("plan", "Show what launch would run, touching no host");
+  command->group("Commands");
+  add_request(*command, flags->request);
+  const auto set_format = [flags](const std::string& name) {
+    using Format = PlanFlags::Format;
+    const std::map<std::string, Format> formats = {{"table", Format::table},
+                                                   {"json", Format::json},
+                                                   {"env", Format::env},
+                                                   {"hostfile", Format::hostfile},
+                                                   {"slurm", Format::slurm}};
+    const auto found = formats.find(name);
+    if (found == formats.end())
+      throw CLI::ValidationError(
+          "--format", fmt::format("'{}' is none of table, json, env, hostfile and slurm", name));
+    flags->format = found->second;
+  };
+  command
+      ->add_option_function<std::string>("--format", set_format,
+                                         "table (default), json, env, hostfile, or slurm")
+      ->type_name("FORMAT");
+  command->add_flag_callback(
+      "--json", [flags] { flags->format = PlanFlags::Format::json; }, "The same as --format json");
+  command->add_flag("--live", flags->live, "Ask the hosts what is held there, and plan around it");
+  command->add_option("--rank", flags->rank, "With --format env, only this rank")
+      ->type_name("N")
+      ->check(whole_number(0, highest_rank));
+  command->add_option("--svg", flags->svg, "Also draw the plan to this file, for a browser")
+      ->type_name("FILE")
+      ->check(names("file"));
+  command->callback([&choice, flags] {
+    flags->request.command = choice.take_command();
+    choice.run = [flags] { return plan_command(*flags); };
+  });
 }
 
 }  // namespace train

@@ -7,14 +7,15 @@
 #include <set>
 
 #include "backends/posix/files.hpp"
-#include "cli/commands/damaged_tasks.hpp"
-#include "cli/commands/several_tasks.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/logs/logged_trials.hpp"
 #include "cli/record/task_hosts.hpp"
-#include "cli/request/commands.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/surroundings/moment.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/damaged_tasks.hpp"
+#include "cli/task_commands/several_tasks.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/text.hpp"
@@ -22,6 +23,17 @@
 namespace train {
 
 namespace {
+
+struct TaskRmFlags {
+  std::vector<std::string> tasks;
+  bool force = false;  ///< though a host may have something of it, or its record is damaged
+};
+
+struct TaskPruneFlags {
+  std::string older_than = "7d";
+  std::uint64_t keep = 0;  ///< the newest that have ended
+  bool dry_run = false;
+};
 
 // A task can be removed when nothing of it runs any more, nor may run on a host.
 Result<void> check_ended(const TaskRecord& task) {
@@ -141,8 +153,6 @@ Pruned prune(SqliteTaskStore& store, const std::vector<TaskRecord>& tasks, bool 
   return pruned;
 }
 
-}  // namespace
-
 ExitCode task_rm_command(const TaskRmFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
@@ -186,6 +196,35 @@ ExitCode task_prune_command(const TaskPruneFlags& flags) {
                      static_cast<double>(pruned.bytes) / (1 << 20)));
   const ExitCode told = outcomes.tell("cannot be removed now");
   return told.value() != 0 ? told : answered;
+}
+
+}  // namespace
+
+void add_task_rm(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskRmFlags>();
+  CLI::App* rm = task.add_subcommand("rm", "Remove the records and logs of tasks that have ended")
+                     ->group("Commands");
+  add_task_names(*rm, flags->tasks);
+  rm->get_option("TASK")->required();
+  rm->add_flag("--force", flags->force,
+               "Also where a host may have something of it, or its record is damaged");
+  rm->callback([&choice, flags] { choice.run = [flags] { return task_rm_command(*flags); }; });
+}
+
+void add_task_prune(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskPruneFlags>();
+  CLI::App* prune =
+      task.add_subcommand("prune", "Remove those of all tasks that have ended long ago")
+          ->group("Commands");
+  prune->add_option("--older-than", flags->older_than, "That ended so long ago: 12h, 30d; else 7d")
+      ->type_name("DURATION")
+      ->check(names("duration"));
+  prune->add_option("--keep", flags->keep, "But for the newest that have ended")
+      ->type_name("N")
+      ->check(whole_number(0, most_counted));
+  prune->add_flag("--dry-run", flags->dry_run, "Only show which");
+  prune->callback(
+      [&choice, flags] { choice.run = [flags] { return task_prune_command(*flags); }; });
 }
 
 }  // namespace train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/launch/check.hpp"
+#include "cli/commands/check.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "cli/launch/measured_checks.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/measured_checks.hpp"
 #include "cli/supervisor/host_look.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/talk.hpp"
@@ -22,6 +22,13 @@
 namespace train {
 
 namespace {
+
+struct CheckFlags {
+  RequestFlags request;  ///< without a config: of the hosts alone
+  CheckTier tier = CheckTier::fast;
+  std::string data;  ///< an absolute directory that hosts read, each its own; empty: none
+  bool json = false;
+};
 
 // Hosts that were looked at, and what was found at them.
 struct HostCheck {
@@ -294,6 +301,26 @@ HostCheck look_at(const Inquiry& inquiry, const HostFlags& flags, CheckTier tier
   return check;
 }
 
+ExitCode check_command(const CheckFlags& flags) {
+  const bool has_experiment = !flags.request.config.empty() || !flags.request.command.empty();
+  auto inquiry = has_experiment ? inquiry_of_experiment(flags) : inquiry_of_hosts(flags);
+  if (!inquiry) return report(inquiry.error());
+  inquiry->request.data_directory = flags.data;
+  const HostCheck check = look_at(*inquiry, flags.request, flags.tier);
+  const ExitCode answered =
+      answer(flags.json ? fitness_document(check.hosts, check.findings,
+                                           check.links ? &*check.links : nullptr,
+                                           check.allreduce ? &*check.allreduce : nullptr)
+                        : table_of(check) + data_text(check) + links_text(check) +
+                              nccl_text(check) + findings_text(check));
+  if (answered.value() != 0) return answered;
+  const ExitCode code = code_of(fitness_of(check.findings));
+  const std::string summary = summary_of(check);
+  talk(TerminalText(code.value() == 0 ? summary
+                                      : fmt::format("{} (exit {})", summary, code.value())));
+  return code;
+}
+
 }  // namespace
 
 Result<bool> leave_fit_hosts(Request& request, const HostFlags& flags, const Plan& plan,
@@ -332,24 +359,44 @@ Result<bool> leave_fit_hosts(Request& request, const HostFlags& flags, const Pla
   return true;
 }
 
-ExitCode check_command(const CheckFlags& flags) {
-  const bool has_experiment = !flags.request.config.empty() || !flags.request.command.empty();
-  auto inquiry = has_experiment ? inquiry_of_experiment(flags) : inquiry_of_hosts(flags);
-  if (!inquiry) return report(inquiry.error());
-  inquiry->request.data_directory = flags.data;
-  const HostCheck check = look_at(*inquiry, flags.request, flags.tier);
-  const ExitCode answered =
-      answer(flags.json ? fitness_document(check.hosts, check.findings,
-                                           check.links ? &*check.links : nullptr,
-                                           check.allreduce ? &*check.allreduce : nullptr)
-                        : table_of(check) + data_text(check) + links_text(check) +
-                              nccl_text(check) + findings_text(check));
-  if (answered.value() != 0) return answered;
-  const ExitCode code = code_of(fitness_of(check.findings));
-  const std::string summary = summary_of(check);
-  talk(TerminalText(code.value() == 0 ? summary
-                                      : fmt::format("{} (exit {})", summary, code.value())));
-  return code;
+void add_check(CLI::App& app, Choice& choice) {
+  const auto flags = std::make_shared<CheckFlags>();
+  CLI::App* command = app.add_subcommand("check", "Look whether hosts are fit, before a launch");
+  command->group("Commands");
+  command->footer(
+      "Exit codes: 0 all hosts are fit, 1 one is unfit, 2 of one nobody could tell; others as "
+      "everywhere.");
+  add_config(*command, flags->request, "check for");
+  add_hosts(*command, flags->request);
+  add_transport(*command, flags->request.transport);
+  command
+      ->add_option("--context", flags->request.context,
+                   "As for launch: code that this directory brings is not looked for")
+      ->type_name("DIR")
+      ->check(names("directory"));
+  add_overrides(*command, flags->request);
+  const auto add_tier = [&](const char* name, CheckTier tier, const char* what) {
+    command->add_flag_callback(
+        name, [flags, tier] { flags->tier = std::max(flags->tier, tier); }, what);
+  };
+  add_tier("--full", CheckTier::full,
+           "Measure the links between fit hosts as well, with a rank on each");
+  add_tier("--bench", CheckTier::bench, "Measure NCCL on their GPUs as well, after the links");
+  command
+      ->add_option("--data", flags->data,
+                   "Read files of this directory on each host, to see how fast they come")
+      ->type_name("DIR")
+      ->check(
+          [](const std::string& path) {
+            const bool is_absolute = path.starts_with('/') && path.size() <= longest_data_directory;
+            return is_absolute ? "" : "give a path that begins with '/': each host reads its own";
+          },
+          "");
+  command->add_flag("--json", flags->json, "Print JSON");
+  command->callback([&choice, flags] {
+    flags->request.command = choice.take_command();
+    choice.run = [flags] { return check_command(*flags); };
+  });
 }
 
 }  // namespace train

@@ -6,8 +6,10 @@
 #include <cerrno>
 
 #include "backends/posix/descriptor.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/flags.hpp"
+#include "cli/commands/launch.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/fields/secrets.hpp"
 #include "launcher/task/rerun_request.hpp"
@@ -15,6 +17,14 @@
 namespace train {
 
 namespace {
+
+struct TaskRerunFlags {
+  std::string task;
+  std::vector<std::string> settings;  ///< --set, in order, over those of the task
+  bool detach = false;
+  bool strict = false;
+  std::optional<std::string> wait;  ///< as `LaunchFlags::wait`
+};
 
 // Errors come after what was tried.
 tl::unexpected<Error> cannot(const std::string& task_id, const std::string& why, std::string hint) {
@@ -78,8 +88,6 @@ void say_what_is_taken_anew(const TaskRecord& task) {
   talk(said + terminal_text("; variables of the environment have the values that they have here"));
 }
 
-}  // namespace
-
 ExitCode task_rerun_command(const TaskRerunFlags& flags) {
   auto found = read_kept(flags.task);
   if (!found) return report(found.error());
@@ -121,6 +129,26 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
   request.fills_hosts = kept->overrides.workers.has_value();
   say_what_is_taken_anew(found->task);
   return launch_command(launch);
+}
+
+}  // namespace
+
+void add_task_rerun(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskRerunFlags>();
+  CLI::App* rerun =
+      task.add_subcommand("rerun", "Launch the same once more, as a new task")->group("Commands");
+  add_task_name(*rerun, flags->task);
+  add_settings(*rerun, flags->settings);
+  rerun->add_flag("-d,--detach", flags->detach,
+                  "Return once the ranks have started; print the task's id");
+  rerun->add_flag("--strict", flags->strict,
+                  "Fail a search of which any trial has failed, and not only all");
+  const auto wait = std::make_shared<std::string>();
+  add_wait(*rerun, *wait);
+  rerun->callback([&choice, flags, wait] {
+    flags->wait = wait_of(*wait);
+    choice.run = [flags] { return task_rerun_command(*flags); };
+  });
 }
 
 }  // namespace train

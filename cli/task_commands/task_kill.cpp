@@ -10,19 +10,27 @@
 #include <set>
 
 #include "backends/posix/files.hpp"
-#include "cli/commands/damaged_tasks.hpp"
-#include "cli/commands/several_tasks.hpp"
-#include "cli/commands/task_stop.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/supervisor/task_control.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/damaged_tasks.hpp"
+#include "cli/task_commands/several_tasks.hpp"
+#include "cli/task_commands/task_commands.hpp"
+#include "cli/task_commands/task_stop.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
 
 namespace {
+
+struct TaskKillFlags {
+  std::vector<std::string> tasks;
+  bool all = false;  ///< instead: all that run
+  std::string signal = "TERM";
+  std::optional<int> trial;  ///< of the one task: only this, and its end is not waited for
+};
 
 Result<int> signal_of(const std::string& name) {
   std::string upper = to_upper(name);
@@ -169,8 +177,6 @@ ExitCode kill_trial(const std::string& prefix, int trial) {
   return code ? *code : report(unheard(*task));
 }
 
-}  // namespace
-
 ExitCode task_kill_command(const TaskKillFlags& flags) {
   const auto signal = signal_of(flags.signal);
   if (!signal) return report(signal.error());
@@ -187,6 +193,26 @@ ExitCode task_kill_command(const TaskKillFlags& flags) {
   if (flags.trial) return kill_trial(flags.tasks.front(), *flags.trial);
   if (flags.tasks.size() == 1) return stop_task(flags.tasks.front(), *signal);
   return stop_these(flags.tasks, *signal);
+}
+
+}  // namespace
+
+void add_task_kill(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskKillFlags>();
+  CLI::App* kill =
+      task.add_subcommand("kill", "Stop tasks and wait for their ends")->group("Commands");
+  add_task_names(*kill, flags->tasks);
+  auto* all = kill->add_flag("--all", flags->all, "All tasks that have not ended");
+  auto* signal =
+      kill->add_option("--signal", flags->signal, "The reason: TERM (default), INT or HUP")
+          ->type_name("NAME")
+          ->check(names("signal"));
+  kill->add_option("--trial", flags->trial, "Only this trial of a search, which goes on")
+      ->type_name("N")
+      ->check(whole_number(0, highest_trial))
+      ->excludes(all)
+      ->excludes(signal);
+  kill->callback([&choice, flags] { choice.run = [flags] { return task_kill_command(*flags); }; });
 }
 
 }  // namespace train

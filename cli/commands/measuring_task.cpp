@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/launch/measuring_task.hpp"
+#include "cli/commands/measuring_task.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "backends/log/log_reader.hpp"
-#include "cli/launch/launch.hpp"
+#include "cli/commands/launch.hpp"
 #include "cli/terminal/talk.hpp"
 #include "launcher/placement/refusal.hpp"
 

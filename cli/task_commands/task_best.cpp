@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "cli/request/commands.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/show/search_of_task.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
 #include "config_schema/yaml/yaml_writer.hpp"
@@ -13,13 +14,16 @@ namespace train {
 
 namespace {
 
+struct TaskBestFlags {
+  std::string task;
+  bool only_hyperparameters = false;
+};
+
 // JSON is YAML, which is read here as such and written for people.
 ExitCode tell_yaml(const nlohmann::ordered_json& value) {
   const auto read = read_yaml({"the best trial", value.dump()}, ErrorClass::bug);
   return read ? answer(yaml_text(**read, YamlComments::none)) : report(read.error());
 }
-
-}  // namespace
 
 ExitCode task_best_command(const TaskBestFlags& flags) {
   auto store = open_task_store();
@@ -38,6 +42,18 @@ ExitCode task_best_command(const TaskBestFlags& flags) {
                     {"step", json_of_step(best->step)},
                     {(*search)->config.metric, best->metric},
                     {"hyperparameters", hyperparameters}});
+}
+
+}  // namespace
+
+void add_task_best(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskBestFlags>();
+  CLI::App* best =
+      task.add_subcommand("best", "Print the best trial of a search, as YAML")->group("Commands");
+  add_task_name(*best, flags->task);
+  best->add_flag("--hyperparameters", flags->only_hyperparameters,
+                 "Only what an experiment takes to run it again");
+  best->callback([&choice, flags] { choice.run = [flags] { return task_best_command(*flags); }; });
 }
 
 }  // namespace train

@@ -11,18 +11,24 @@
 #include "backends/log/task_watch.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/store/launcher_lock.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/logs/task_view.hpp"
-#include "cli/request/commands.hpp"
 #include "cli/supervisor/adoption.hpp"
 #include "cli/supervisor/detachment.hpp"
 #include "cli/supervisor/task_control.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 
 namespace train {
 
 namespace {
+
+struct TaskAttachFlags {
+  std::string task;
+  bool from_start = false;  ///< shows all output, else the last screenful and what comes
+};
 
 // What the process that was to go on with a task reports.
 constexpr std::string_view it_attends = "attends";
@@ -143,8 +149,6 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
   return ended.code;
 }
 
-}  // namespace
-
 ExitCode task_attach_command(const TaskAttachFlags& flags) {
   std::string task_id;
   {
@@ -175,6 +179,20 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
     return view(flags, **store, std::move(*task));
   });
   return code ? *code : attend(task_id, detachment);
+}
+
+}  // namespace
+
+void add_task_attach(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskAttachFlags>();
+  CLI::App* attach =
+      task.add_subcommand("attach", "Show a task until its end; go on with one whose train died")
+          ->group("Commands");
+  add_task_name(*attach, flags->task);
+  attach->add_flag("--from-start", flags->from_start,
+                   "Show all that was printed, not only the last screenful");
+  attach->callback(
+      [&choice, flags] { choice.run = [flags] { return task_attach_command(*flags); }; });
 }
 
 }  // namespace train

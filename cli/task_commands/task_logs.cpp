@@ -5,13 +5,14 @@
 #include <csignal>
 #include <iterator>
 
+#include "cli/commands/flags.hpp"
 #include "cli/logs/logged_trials.hpp"
 #include "cli/logs/task_view.hpp"
-#include "cli/request/commands.hpp"
 #include "cli/show/rank_list.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/host_set.hpp"
@@ -20,6 +21,29 @@
 namespace train {
 
 namespace {
+
+struct TaskLogsFlags {
+  std::string task;
+  std::string ranks;         ///< "3", "0,4-7"; empty: all
+  std::string hosts;         ///< a host set; empty: all
+  std::string attempt;       ///< a number, or "all"; empty: the last one, or all `since`
+  std::optional<int> trial;  ///< nothing: the task has one
+  std::string since;         ///< as `parse_moment` reads it; empty: the beginning
+  std::optional<std::uint64_t> tail;
+  bool only_stdout = false;
+  bool only_stderr = false;
+  bool timestamps = false;
+  bool follow = false;
+};
+
+// The number of an attempt, or all of them.
+CLI::Validator attempt_choice() {
+  constexpr std::uint64_t most = 1'000'000;  // as many as an experiment may have
+  CLI::Validator number = whole_number(0, most);
+  return {
+      [number](std::string& text) mutable { return text == "all" ? std::string() : number(text); },
+      ""};
+}
 
 // Which attempts are shown, one after the other; of a task that runs more may come.
 struct Shown {
@@ -189,8 +213,6 @@ Result<void> begin_with_last(const TaskRecord& task, MergedLogs::Choice choice, 
   return {};
 }
 
-}  // namespace
-
 ExitCode task_logs_command(const TaskLogsFlags& flags) {
   std::signal(SIGPIPE, SIG_IGN);  // `train task logs X | head` is no failure
   if (const auto checked = check_words(flags); !checked) return report(checked.error());
@@ -222,6 +244,37 @@ ExitCode task_logs_command(const TaskLogsFlags& flags) {
   }
   if (flags.follow && task->is_unattended) return tell_unattended(*task);
   return ExitCode();
+}
+
+}  // namespace
+
+void add_task_logs(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskLogsFlags>();
+  CLI::App* logs =
+      task.add_subcommand("logs", "Print what the ranks of a task wrote")->group("Commands");
+  add_task_name(*logs, flags->task);
+  logs->add_option("--rank", flags->ranks, "Only these ranks; one alone byte for byte")
+      ->type_name("LIST")
+      ->check(names("rank"));
+  logs->add_option("--host", flags->hosts, "Only the ranks on these hosts")
+      ->type_name("HOSTS")
+      ->check(names("host"));
+  add_trial(*logs, flags->trial);
+  logs->add_option("--attempt", flags->attempt, "Of this attempt, or of all; else of the last")
+      ->type_name("N|all")
+      ->check(attempt_choice());
+  logs->add_option("--since", flags->since,
+                   "Only from then on: 10m or 90 (seconds) ago, 15:50, a date")
+      ->type_name("TIME")
+      ->check(names("time"));
+  logs->add_option("--tail", flags->tail, "Only the last lines of what is chosen")
+      ->type_name("N")
+      ->check(whole_number(0, most_counted));
+  auto* only_stdout = logs->add_flag("--stdout", flags->only_stdout, "Only standard output");
+  logs->add_flag("--stderr", flags->only_stderr, "Only standard error")->excludes(only_stdout);
+  logs->add_flag("--timestamps", flags->timestamps, "Begin each line with its time");
+  logs->add_flag("-f,--follow", flags->follow, "Go on until the task has ended");
+  logs->callback([&choice, flags] { choice.run = [flags] { return task_logs_command(*flags); }; });
 }
 
 }  // namespace train

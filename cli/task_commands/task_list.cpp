@@ -7,12 +7,13 @@
 #include <optional>
 
 #include "cli/agent/agent_attach.hpp"
-#include "cli/commands/damaged_tasks.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/show/live_tables.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/supervisor/host_look.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/damaged_tasks.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 #include "cli/terminal/text_options.hpp"
 #include "cli/terminal/watched_text.hpp"
@@ -25,7 +26,14 @@ namespace train {
 
 namespace {
 
-using Format = TaskListFlags::Format;
+struct TaskListFlags {
+  HostFlags hosts;  ///< that are asked; none: this machine
+  bool all = false;
+  bool mine = false;   ///< none of other users
+  bool slots = false;  ///< host by host who has which slot
+  bool watch = false;  ///< again and again, until it is interrupted or nobody reads it
+  ListFormat format = ListFormat::table;
+};
 
 // The hosts that are looked at: those that are named, or this machine.
 struct Asked {
@@ -96,13 +104,13 @@ std::string table_of(const Listing& listing, bool slots, bool is_screen = false)
 
 std::string show(const Listing& listing, const TaskListFlags& flags) {
   switch (flags.format) {
-    case Format::json:
+    case ListFormat::json:
       return tasks_to_json(listing.tasks, held_tasks_to_json(listing.held, listing.now),
                            live_hosts_to_json(listing.hosts, listing.now));
-    case Format::csv:
+    case ListFormat::csv:
       return flags.slots ? slots_to_csv(listing.hosts, listing.now)
                          : tasks_to_csv(listing.tasks, listing.now, listing.held);
-    case Format::table:
+    case ListFormat::table:
       break;
   }
   return table_of(listing, flags.slots);
@@ -111,7 +119,7 @@ std::string show(const Listing& listing, const TaskListFlags& flags) {
 // What the table has no row for; the picture has.
 std::vector<TerminalText> remarks_of(const Listing& listing, const TaskListFlags& flags) {
   std::vector<TerminalText> remarks = troubles_of(listing.hosts);
-  if (!flags.slots && flags.format != Format::json)
+  if (!flags.slots && flags.format != ListFormat::json)
     for (const TerminalText& holding : strangers_of(listing.hosts)) remarks.push_back(holding);
   if (!listing.damaged.empty()) remarks.push_back(terminal_text(damage_error(listing.damaged)));
   return remarks;
@@ -154,8 +162,6 @@ ExitCode watch_tasks(SqliteTaskStore& store, const TaskListFlags& flags, const A
   return ExitCode();
 }
 
-}  // namespace
-
 ExitCode task_list_command(const TaskListFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
@@ -173,6 +179,25 @@ ExitCode task_list_command(const TaskListFlags& flags) {
     talk(verdict(ErrorClass::no_input, answered));
   }
   return asked->are_named ? judged(answered, listing->hosts) : answered;
+}
+
+}  // namespace
+
+void add_task_list(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskListFlags>();
+  CLI::App* list =
+      task.add_subcommand("list", "List the tasks that have not ended, and who holds slots")
+          ->group("Commands");
+  add_hosts(*list, flags->hosts);
+  add_transport(*list, flags->hosts.transport);
+  list->add_flag("--all", flags->all, "Also those that have ended");
+  auto* mine = list->add_flag("--mine", flags->mine, "No tasks of other users");
+  list->add_flag("--slots", flags->slots, "Host by host who has which slot")->excludes(mine);
+  add_formats(*list, flags->format);
+  list->add_flag("--watch", flags->watch, "Show it again and again, or as it changes")
+      ->excludes("--json")
+      ->excludes("--csv");
+  list->callback([&choice, flags] { choice.run = [flags] { return task_list_command(*flags); }; });
 }
 
 }  // namespace train

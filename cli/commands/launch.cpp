@@ -7,9 +7,8 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/random.hpp"
-#include "cli/launch/check.hpp"
-#include "cli/launch/launch.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/check.hpp"
+#include "cli/commands/launch.hpp"
 #include "cli/show/search_of_task.hpp"
 #include "cli/show/task_events.hpp"
 #include "cli/show/task_table.hpp"
@@ -35,6 +34,14 @@
 namespace train {
 
 namespace {
+
+// A flag without a value is "true" to CLI11.
+std::optional<CheckTier> tier_of(const std::string& text) {
+  if (text == "true" || text == "fast") return CheckTier::fast;
+  if (text == "full") return CheckTier::full;
+  if (text == "bench") return CheckTier::bench;
+  return std::nullopt;
+}
 
 // What of a trial is in no file.
 void tell_drawn(const std::string& id, const Plan& plan) {
@@ -223,6 +230,59 @@ ExitCode launch_command(const LaunchFlags& flags) {
   const ExitCode answered = flags.json ? answer(whole_record(task, *store, ended)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code.value() != 0 ? ended.code : answered;
+}
+
+void add_launch(CLI::App& app, Choice& choice) {
+  // As they are written.
+  struct Words {
+    std::string tee = "all";
+    std::string wait;
+    std::string check;
+  };
+  const auto flags = std::make_shared<LaunchFlags>();
+  const auto words = std::make_shared<Words>();
+  CLI::App* command = app.add_subcommand("launch", "Run an experiment on its hosts");
+  command->group("Commands");
+  add_request(*command, flags->request);
+  auto* shown =
+      command->add_option("--tee", words->tee, "Ranks whose output is shown: all, none, rank:0,4-7")
+          ->type_name("RANKS")
+          ->check(names("ranks"));
+  command->add_flag("--strict", flags->strict,
+                    "Fail a search of which any trial has failed, and not only all");
+  command
+      ->add_flag("--check", words->check,
+                 "Look first whether hosts are fit; --check=full, --check=bench: measure")
+      ->check({[](const std::string& text) {
+                 return tier_of(text) ? std::string()
+                                      : fmt::format("'{}' is none of fast, full and bench", text);
+               },
+               ""});
+  command->add_flag("--exclude-unfit", flags->exclude_unfit,
+                    "Likewise, and launch without those that are not");
+  command->add_flag("--raw", flags->raw, "Show output as it is: colors, progress bars");
+  add_wait(*command, words->wait);
+  auto* json = command->add_flag("--json", flags->json,
+                                 "Print the finished task as JSON; output goes to stderr");
+  command
+      ->add_flag("-d,--detach", flags->detach,
+                 "Return once the ranks have started; print the task's id")
+      ->excludes(json)
+      ->excludes(shown);
+  command->callback([&choice, flags, words] {
+    flags->request.command = choice.take_command();
+    flags->wait = wait_of(words->wait);
+    flags->check = tier_of(words->check);
+    choice.run = [flags, words] {
+      auto parsed = parse_tee(words->tee, "--tee");
+      if (!parsed) return report(parsed.error());
+      flags->tee = *parsed;
+      flags->tee.all_to_stderr = flags->json;
+      flags->tee.raw = flags->raw;
+      if (flags->detach) flags->tee.mode = Tee::Mode::none;
+      return launch_command(*flags);
+    };
+  });
 }
 
 }  // namespace train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/damaged_tasks.hpp"
+#include "cli/task_commands/damaged_tasks.hpp"
 
 #include <fmt/format.h>
 

@@ -15,11 +15,12 @@
 
 #include "backends/event_loop/background.hpp"
 #include "backends/posix/files.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/record/task_hosts.hpp"
-#include "cli/request/commands.hpp"
 #include "cli/request/transports.hpp"
 #include "cli/supervisor/adoption.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/text/duration.hpp"
 #include "launcher/run/outcome.hpp"
@@ -28,6 +29,14 @@
 namespace train {
 
 namespace {
+
+struct TaskExecFlags {
+  std::string task;
+  std::optional<int> trial;  ///< of a search
+  int rank = 0;
+  bool no_terminal = false;
+  std::vector<std::string> command;  ///< after `--`
+};
 
 // The host reads a piece of each stream more once there is room.
 constexpr std::uint64_t most_unwritten = exec_window + 2 * (longest_exec_rest + longest_exec_piece);
@@ -317,8 +326,6 @@ std::vector<std::string> arguments_of(const TaskExecFlags& flags, const std::str
   return arguments;
 }
 
-}  // namespace
-
 ExitCode task_exec_command(const TaskExecFlags& flags) {
   if (flags.command.empty())
     return report(make_error(ErrorClass::usage, "there is nothing to run beside the rank",
@@ -343,6 +350,24 @@ ExitCode task_exec_command(const TaskExecFlags& flags) {
   std::signal(SIGPIPE, SIG_IGN);
   store->reset();  // it may take long
   return Exec(flags, where->host, where->key).run();
+}
+
+}  // namespace
+
+void add_task_exec(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskExecFlags>();
+  CLI::App* exec =
+      task.add_subcommand("exec", "Run a command, after --, beside a rank")->group("Commands");
+  add_task_name(*exec, flags->task);
+  exec->add_option("--rank", flags->rank, "Beside this rank; else rank 0")
+      ->type_name("N")
+      ->check(whole_number(0, highest_rank));
+  add_trial(*exec, flags->trial);
+  exec->add_flag("--no-tty", flags->no_terminal, "Pipes, also at a terminal");
+  exec->callback([&choice, flags] {
+    flags->command = choice.take_command();
+    choice.run = [flags] { return task_exec_command(*flags); };
+  });
 }
 
 }  // namespace train

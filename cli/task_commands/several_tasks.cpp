@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/several_tasks.hpp"
+#include "cli/task_commands/several_tasks.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/task_stop.hpp"
+#include "cli/task_commands/task_stop.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/get_transfer.hpp"
+#include "cli/task_commands/get_transfer.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

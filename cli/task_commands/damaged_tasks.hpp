@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/commands/several_tasks.hpp"
+#include "cli/task_commands/several_tasks.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/ports/task_store.hpp"
 

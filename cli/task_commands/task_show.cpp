@@ -6,8 +6,8 @@
 #include <csignal>
 
 #include "backends/posix/files.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/record/task_hosts.hpp"
-#include "cli/request/commands.hpp"
 #include "cli/show/search_chart.hpp"
 #include "cli/show/search_of_task.hpp"
 #include "cli/show/task_events.hpp"
@@ -17,6 +17,7 @@
 #include "cli/supervisor/task_control.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/picture_file.hpp"
 #include "cli/terminal/talk.hpp"
 #include "cli/terminal/text_options.hpp"
@@ -28,6 +29,13 @@
 namespace train {
 
 namespace {
+
+struct TaskShowFlags {
+  std::string task;
+  bool json = false;
+  std::optional<std::string> svg;  ///< a file to draw the metrics of a search to as well
+  bool watch = false;              ///< again and again, until it ends or nobody reads it
+};
 
 // All that is known of a task at one moment.
 struct TaskLook {
@@ -118,8 +126,6 @@ ExitCode watch(SqliteTaskStore& store, const std::string& name) {
   return ExitCode();
 }
 
-}  // namespace
-
 ExitCode task_show_command(const TaskShowFlags& flags) {
   if (auto checked = check_picture_file(flags.svg); !checked) return report(checked.error());
   auto store = open_task_store();
@@ -136,6 +142,23 @@ ExitCode task_show_command(const TaskShowFlags& flags) {
   return answer(task_to_json(look->task, look->events,
                              is_heard ? control_status_json(**look->now) : std::string(),
                              look->is_search() ? search_to_json(**look->search) : std::string()));
+}
+
+}  // namespace
+
+void add_task_show(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskShowFlags>();
+  CLI::App* show = task.add_subcommand("show", "Show one task")->group("Commands");
+  add_task_name(*show, flags->task);
+  show->add_flag("--json", flags->json, "Print JSON, with plan and configuration");
+  show->add_option("--svg", flags->svg, "Also draw what the trials of a search have reported")
+      ->type_name("FILE")
+      ->check(names("file"));
+  show->add_flag("--watch", flags->watch,
+                 "Show it again and again, or as it changes, until it ends")
+      ->excludes("--json")
+      ->excludes("--svg");
+  show->callback([&choice, flags] { choice.run = [flags] { return task_show_command(*flags); }; });
 }
 
 }  // namespace train

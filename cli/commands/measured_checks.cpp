@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/launch/measured_checks.hpp"
+#include "cli/commands/measured_checks.hpp"
 
 #include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "cli/launch/measuring_task.hpp"
+#include "cli/commands/measuring_task.hpp"
 #include "config_schema/text/shell_words.hpp"
 
 namespace train {

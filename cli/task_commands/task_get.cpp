@@ -7,16 +7,26 @@
 #include <optional>
 #include <utility>
 
-#include "cli/commands/get_transfer.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/request/request.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/get_transfer.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 #include "launcher/task/rerun_request.hpp"
 
 namespace train {
 
 namespace {
+
+struct TaskGetFlags {
+  std::string task;
+  std::string path;          ///< on the host; not from / on: where the rank started
+  std::string to;            ///< "-": standard output; empty: the current directory
+  std::optional<int> trial;  ///< of a search
+  int rank = 0;
+  bool force = false;  ///< over what is there
+};
 
 constexpr std::string_view standard_output = "-";
 
@@ -104,8 +114,6 @@ Result<GetTarget> target_of(const TaskGetFlags& flags) {
   return target;
 }
 
-}  // namespace
-
 ExitCode task_get_command(const TaskGetFlags& flags) {
   std::optional<GetTarget> target;
   if (flags.to != standard_output) {
@@ -123,6 +131,30 @@ ExitCode task_get_command(const TaskGetFlags& flags) {
   if (!start) return report(start.error());
   store->reset();  // it may take long
   return transfer_results(*where, *start, target);
+}
+
+}  // namespace
+
+void add_task_get(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskGetFlags>();
+  CLI::App* get =
+      task.add_subcommand("get", "Copy a file or folder that a rank has left")->group("Commands");
+  add_task_name(*get, flags->task);
+  get->add_option("PATH", flags->path,
+                  "a file or folder there, from where the rank started, or from / on")
+      ->type_name("")
+      ->required()
+      ->check(names("file"));
+  get->add_option("TO", flags->to,
+                  "its place here; else the current directory; - for standard output")
+      ->type_name("")
+      ->check(names("file"));
+  get->add_option("--rank", flags->rank, "From the host of this rank; else of rank 0")
+      ->type_name("N")
+      ->check(whole_number(0, highest_rank));
+  add_trial(*get, flags->trial);
+  get->add_flag("--force", flags->force, "Also over what is there");
+  get->callback([&choice, flags] { choice.run = [flags] { return task_get_command(*flags); }; });
 }
 
 }  // namespace train

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/log/task_watch.hpp"
 #include "backends/store/launcher_lock.hpp"
-#include "cli/request/commands.hpp"
+#include "cli/commands/flags.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
 
 namespace train {
+
+namespace {
+
+struct TaskWaitFlags {
+  std::string task;
+};
 
 ExitCode task_wait_command(const TaskWaitFlags& flags) {
   auto store = open_task_store();
@@ -24,6 +31,16 @@ ExitCode task_wait_command(const TaskWaitFlags& flags) {
     if (!task) return report(task.error());
   }
   return tell_end(*task);
+}
+
+}  // namespace
+
+void add_task_wait(CLI::App& task, Choice& choice) {
+  const auto flags = std::make_shared<TaskWaitFlags>();
+  CLI::App* wait = task.add_subcommand("wait", "Wait for the end of a task, and exit as it did")
+                       ->group("Commands");
+  add_task_name(*wait, flags->task);
+  wait->callback([&choice, flags] { choice.run = [flags] { return task_wait_command(*flags); }; });
 }
 
 }  // namespace train

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/task_commands/task.hpp"
+
+#include "cli/task_commands/task_commands.hpp"
+
+namespace train {
+
+void add_task_name(CLI::App& command, std::string& task) {
+  command.add_option("TASK", task, "its id in 'train task list', or the beginning of it")
+      ->type_name("")
+      ->required()
+      ->check(names("task"));
+}
+
+void add_task_names(CLI::App& command, std::vector<std::string>& tasks) {
+  command.add_option("TASK", tasks, "their ids in 'train task list', or the beginnings of them")
+      ->type_name("")
+      ->check(names("task"));
+}
+
+void add_trial(CLI::App& command, std::optional<int>& trial) {
+  command.add_option("--trial", trial, "Of this trial, where a task has several")
+      ->type_name("N")
+      ->check(whole_number(0, highest_trial));
+}
+
+void add_task(CLI::App& app, Choice& choice) {
+  CLI::App* task = app.add_subcommand("task", "See and stop tasks");
+  task->group("Commands");
+  task->require_subcommand(1);
+  for (auto* add :
+       {add_task_list, add_task_show, add_task_best, add_task_logs, add_task_attach, add_task_wait,
+        add_task_kill, add_task_rerun, add_task_exec, add_task_get, add_task_rm, add_task_prune})
+    add(*task, choice);
+}
+
+}  // namespace train

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/commands/flags.hpp"
+
+namespace train {
+
+/// `train task`, with all commands below it.
+void add_task(CLI::App& app, Choice& choice);
+
+}  // namespace train

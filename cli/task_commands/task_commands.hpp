@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/flags.hpp"
+#include "launcher/control/control_talk.hpp"
+
+namespace train {
+
+// The commands below `train task`, in the order of its help.
+void add_task_list(CLI::App& task, Choice& choice);
+void add_task_show(CLI::App& task, Choice& choice);
+void add_task_best(CLI::App& task, Choice& choice);
+void add_task_logs(CLI::App& task, Choice& choice);
+void add_task_attach(CLI::App& task, Choice& choice);
+void add_task_wait(CLI::App& task, Choice& choice);
+void add_task_kill(CLI::App& task, Choice& choice);
+void add_task_rerun(CLI::App& task, Choice& choice);
+void add_task_exec(CLI::App& task, Choice& choice);
+void add_task_get(CLI::App& task, Choice& choice);
+void add_task_rm(CLI::App& task, Choice& choice);
+void add_task_prune(CLI::App& task, Choice& choice);
+
+// --- What several of them have ---
+
+constexpr std::uint64_t most_counted = 1'000'000'000;  ///< lines, tasks
+
+void add_task_name(CLI::App& command, std::string& task);
+void add_task_names(CLI::App& command, std::vector<std::string>& tasks);
+void add_trial(CLI::App& command, std::optional<int>& trial);
+
+}  // namespace train
