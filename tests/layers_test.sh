@@ -46,13 +46,17 @@ backends/event_loop: posix
 backends/lease: posix
 backends/network: posix event_loop
 backends/process: posix event_loop lease network
+backends/observe: posix event_loop network process
+backends/visits: posix event_loop lease network process observe
+backends/attempt: posix event_loop lease network process observe visits
+backends/agent: posix event_loop lease network process observe visits attempt
 backends/accelerator: posix
 backends/store: posix event_loop
 backends/control: posix event_loop
 backends/link: posix event_loop
 backends/local: posix event_loop process
 backends/context: posix event_loop process
-backends/fitness: posix process context network accelerator
+backends/fitness: posix process observe visits attempt context network accelerator
 backends/results: posix context
 backends/log: posix event_loop process
 backends/openssh: posix event_loop process link
@@ -157,7 +161,6 @@ done < <(find config_schema launcher backends cli -mindepth 2 -maxdepth 2 -name 
 most_files=25
 crowded='
 backends/posix 26
-backends/process 92
 backends/ssh 62
 backends/store 31
 config_schema/experiment 30

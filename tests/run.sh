@@ -13,7 +13,7 @@
 #:   tidy      clang-tidy over the sources of the program, without its slow analyzer: about as long as
 #:             all the others together, so before a change lands, and not in CI
 #:   steady [--rounds N] [NAME...]
-#:             suites (cli, cli/exec, unit.backend_process) and cases again and again, 5 times unless
+#:             suites (cli, cli/exec, unit.backend_agent) and cases again and again, 5 times unless
 #:             N says otherwise, beside two busy loops; says what failed how often
 #:
 #:   --only NAME    the suite or the case of that name, a sentence; may be given more than once

@@ -12,19 +12,19 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/attempt/rank_process.hpp"
 #include "backends/context/sha256_digest.hpp"
 #include "backends/fitness/data_facts.hpp"
 #include "backends/fitness/disk_facts.hpp"
 #include "backends/fitness/python_facts.hpp"
 #include "backends/fitness/rdma_facts.hpp"
+#include "backends/observe/host_room.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/short_run.hpp"
-#include "backends/process/host_look.hpp"
-#include "backends/process/host_room.hpp"
 #include "backends/process/programs.hpp"
-#include "backends/process/rank_process.hpp"
+#include "backends/visits/host_look.hpp"
 #include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/text/text.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/process/agent_process.hpp"
+#include "backends/process/agent_means.hpp"
 #include "launcher/fitness/host_fitness.hpp"
 
 namespace train {

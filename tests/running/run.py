@@ -217,7 +217,7 @@ def run_only(arguments, tally):
 
 def steady(arguments):
     """Runs again and again beside two busy loops, without second tries; what failed in which rounds."""
-    chosen_ones = chosen(arguments, arguments.names or ["cli", "cluster", "unit.backend_process"])
+    chosen_ones = chosen(arguments, arguments.names or ["cli", "cluster", "unit.backend_agent", "unit.backend_attempt", "unit.backend_process"])
     whole = [suite for suite, case in chosen_ones if case is None]
     loops = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(2)]
     atexit.register(lambda: [loop.kill() for loop in loops])

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backends/agent/agent_process.hpp"
+#include "backends/agent/launcher_links.hpp"
+#include "backends/attempt/attempt_driver.hpp"
+#include "backends/attempt/lease_queue.hpp"
+#include "backends/attempt/output_spool.hpp"
+#include "backends/event_loop/loop.hpp"
+#include "launcher/agent/agent.hpp"
+#include "launcher/ports/deadline_timer.hpp"
+
+namespace train {
+
+/// Carries out what `Agent` decides, and tells it what happens. Never blocks: what may take long is
+/// done on a thread beside the loop, and comes back as an event.
+class AgentDriver {
+ public:
+  AgentDriver(int listening_socket, const HostDirectory& directory, const std::string& key,
+              const AgentMeans& means);
+
+  /// Until the agent leaves. Returns the exit code of the process.
+  int run();
+
+ private:
+  int run_to_the_end();
+  bool received(LinkId link, const Frame& frame);
+  void feed(const AgentEvent& event);
+  void perform(const agent_action::UseLink& action);
+  void perform(const agent_action::CloseLink& action);
+  void perform(const agent_action::SetFence& action);
+  void perform(const agent_action::SendMessage& action);
+  void perform(const agent_action::SendOutput& action);
+  void perform(const agent_action::Spool& action);
+  void perform(const agent_action::FindContext& action);
+  void perform(const agent_action::TakeContext& action);
+  void perform(const agent_action::CheckHost& action);
+  void perform(const agent_action::ProbeHosts& action);
+  void perform(const agent_action::TakeLeases& action);
+  void perform(const agent_action::DropLeases& action);
+  void perform(const agent_action::EndLeases& action);
+  void perform(const agent_action::ConfirmLeases& action);
+  void perform(const agent_action::StartRank& action);
+  void perform(const agent_action::ReleasePorts& action);
+  void perform(const agent_action::MakeStopFile& action);
+  void perform(const agent_action::TerminateRank& action);
+  void perform(const agent_action::KillTree& action);
+  void perform(const agent_action::ForgetAttempt& action);
+  void perform(const agent_action::PauseReading& action);
+  void perform(const agent_action::ResumeReading& action);
+  void perform(const agent_action::Leave& action);
+  void keep_context();
+  void keep_leases_young();
+  AttemptDriver* find(AttemptId of) const;
+
+  const AgentMeans means_;
+  Loop loop_;
+  std::unique_ptr<ContextStore> contexts_;
+  Agent agent_;
+  DeadlineTimer deadline_;
+  LeaseQueue leases_;
+  FileChanges changes_;
+  IdleSubreapers subreapers_;
+  const AttemptSurroundings surroundings_;
+  std::map<AttemptId, std::unique_ptr<AttemptDriver>> attempts_;
+  OutputSpool spool_;
+  std::string failure_;  ///< what was thrown, if anything was
+  LauncherLinks links_;
+  std::unique_ptr<Subscription> signals_;
+  std::unique_ptr<Subscription> nobody_came_;
+  std::unique_ptr<Subscription> housekeeping_;
+  std::unique_ptr<Subscription> lease_timer_;
+  /// Given back when memory runs out, so that there is some to say so.
+  std::unique_ptr<char[]> memory_reserve_ = std::make_unique_for_overwrite<char[]>(256u << 10);
+};
+
+}  // namespace train

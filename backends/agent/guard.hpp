@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "backends/agent/fence.hpp"
+#include "backends/lease/kept_descriptors.hpp"
+#include "backends/process/host_directory.hpp"
+
+namespace train {
+
+/// What an agent is given by its guard.
+struct GuardedBy {
+  Fence& fence;  ///< that it watches
+  /// To it: the locks of descriptors that are sent there (SCM_RIGHTS) outlive the agent. The guard
+  /// does not read them.
+  KeepingSocket keep = {};
+};
+
+/// What an agent does until its end, given the socket to accept from. Returns the exit code of the
+/// process.
+using AgentMain = std::function<int(int listening_socket, const GuardedBy& guard)>;
+
+/// What the guard of an agent is given.
+struct GuardSetup {
+  const HostDirectory& directory;
+  const std::string& key;
+  int listening_socket;  ///< for the agent; the guard does not keep it
+  int lock;              ///< held by guard and agent until both are gone
+  const AgentMain& agent_main;
+};
+
+/// Forks the guard, which forks the agent. The guard is a subreaper in a session of its own; it
+/// collects orphans, passes SIGTERM, SIGINT and SIGHUP on to the agent as SIGTERM, and once the
+/// agent has ended in whatever way it kills all that is left of the tree and of the ranks' cgroup
+/// and removes the agent's things. An agent that lets its fence pass (it is frozen, or hangs) is
+/// killed with its tree one second later. Should the guard be killed, the agent receives SIGTERM
+/// and does the same when `agent_main` returns. In the agent, signals are at their defaults but
+/// SIGPIPE, which is ignored; orphans among the workers' descendants become the agent's children
+/// first. Both have 0 to 2 on /dev/null, `/` as working directory, and no other descriptor than
+/// those given and the host directory. Call before there are threads or Asio objects. Returns in
+/// the caller only; troubles of the guard's own start are told on standard error.
+Result<void> start_guard(const GuardSetup& setup);
+
+}  // namespace train

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/attempt/agent_leases.hpp"
+
+#include "backends/lease/lease_holders.hpp"
+#include "backends/visits/host_look.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace train {
+
+AgentLeases::AgentLeases(std::string key, const AgentMeans& means)
+    : key_(std::move(key)), means_(means), in_guard_(means.guard) {}
+
+Result<TaskLeases*> AgentLeases::leases_of(int trial, const message::Prepare& prepare) {
+  if (const auto known = trials_.find(trial); known != trials_.end())
+    return known->second.leases.get();
+  auto folder = lease_folder_of(means_, prepare.leases.directory);
+  if (!folder) return tl::make_unexpected(folder.error());
+  const std::string key = trial == 0 ? key_ : fmt::format("{}.{}", key_, trial);
+  auto made = std::make_unique<TaskLeases>(
+      std::move(*folder),
+      TaskLeases::Words{key, prepare.task_id, prepare.leases.task_name, prepare.leases.launcher});
+  return (trials_[trial].leases = std::move(made)).get();
+}
+
+Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
+                                                const HostGpus& gpus) {
+  if (prepare.leases.wants.empty()) return InTheWay();
+  const std::lock_guard lock(mutex_);
+  if (auto made = leases_of(prepare.of.trial, prepare); !made) {
+    if (!prepare.leases.order) return tl::make_unexpected(made.error());
+    // Others may have brought it about: who waits tries it again.
+    LeaseHolder somebody{.task = {}, .name = made.error().diagnostics.front().message};
+    somebody.leases.push_back({prepare.leases.wants.front().key, 0});
+    return InTheWay{std::move(somebody)};
+  }
+  OfTrial& trial = trials_[prepare.of.trial];
+  trial.wants = prepare.leases.wants;
+  trial.order = prepare.leases.order;
+  trial.directory = prepare.leases.directory;
+  trial.task = prepare.task_id;
+  trial.allow_busy = prepare.leases.allow_busy;
+  for (LeaseWant& want : trial.wants)
+    want.key = settled(want.key, prepare.leases.slots, gpus.cuda, gpus.rocm);
+  const bool has_gpus = std::any_of(trial.wants.begin(), trial.wants.end(),
+                                    [](const LeaseWant& want) { return is_gpu(want.key); });
+  if (has_gpus && means_.name_gpus) {
+    const GpuNames names = means_.name_gpus();
+    for (LeaseWant& want : trial.wants) want.key = named(want.key, names.cuda, names.rocm);
+  }
+  return take(trial);
+}
+
+// What the guard cannot hold as well would be free as soon as the agent is killed, while its ranks
+// are still being ended.
+Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
+  auto in_the_way = trial.leases->take(trial.wants, trial.order);
+  if (!in_the_way || !in_the_way->empty()) {
+    trial.is_held = false;
+    return in_the_way;
+  }
+  if (auto foreign = foreign_users_of(trial); !foreign.empty()) {
+    trial.leases->drop();
+    return foreign;
+  }
+  trial.is_held = true;
+  if (auto kept = keep_in_guard(*trial.leases); !kept) {
+    trial.leases->drop();
+    trial.is_held = false;
+    return tl::make_unexpected(kept.error());
+  }
+  return in_the_way;
+}
+
+// What was let go since is in the way of what comes.
+Result<void> AgentLeases::keep_in_guard(TaskLeases& leases) {
+  if (!in_guard_) return {};
+  if (in_guard_.is_filling()) {
+    std::vector<int> held;
+    for (const auto& [trial, known] : trials_)
+      for (const int descriptor : known.leases->descriptors()) held.push_back(descriptor);
+    (void)in_guard_.replace(held);
+  }
+  return in_guard_.add(leases.take_new_descriptors());
+}
+
+// What the task holds already it keeps, whoever comes beside it.
+AgentLeases::InTheWay AgentLeases::foreign_users_of(const OfTrial& trial) const {
+  if (trial.allow_busy || trial.is_held) return {};
+  const auto is_wanted = [&](const LeaseHolder::Held& used) {
+    return std::any_of(trial.wants.begin(), trial.wants.end(),
+                       [&](const LeaseWant& want) { return is_same_slot(want.key, used.key); });
+  };
+  const bool has_gpus = std::any_of(trial.wants.begin(), trial.wants.end(), [](const auto& want) {
+    return want.key.kind == LeaseKey::Kind::cuda;
+  });
+  if (!has_gpus) return {};
+  const auto folder = lease_folder_of(means_, trial.directory);
+  const auto holders =
+      folder ? holders_on(*folder, user_name_in_passwd) : std::vector<LeaseHolder>();
+  InTheWay users = foreign_users(means_, holders, user_name_in_passwd);
+  std::erase_if(users, [&](LeaseHolder& user) {
+    std::erase_if(user.leases, [&](const auto& used) { return !is_wanted(used); });
+    return user.leases.empty() || user.name == trial.task;
+  });
+  return users;
+}
+
+Result<AgentLeases::InTheWay> AgentLeases::take_again(int trial) {
+  const std::lock_guard lock(mutex_);
+  const auto known = trials_.find(trial);
+  if (known == trials_.end()) return InTheWay();
+  return take(known->second);
+}
+
+void AgentLeases::drop(int trial) {
+  const std::lock_guard lock(mutex_);
+  const auto known = trials_.find(trial);
+  if (known == trials_.end()) return;
+  known->second.leases->drop();
+  known->second.is_held = false;
+}
+
+void AgentLeases::end(int trial) {
+  drop(trial);
+  const std::lock_guard lock(mutex_);
+  trials_.erase(trial);
+}
+
+void AgentLeases::drop_all() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return;
+  for (const auto& [trial, known] : trials_) known.leases->drop();
+}
+
+void AgentLeases::confirm(int trial) {
+  const std::lock_guard lock(mutex_);
+  const auto known = trials_.find(trial);
+  if (known == trials_.end()) return;
+  TaskLeases& leases = *known->second.leases;
+  leases.note_running();
+  // What it takes only now is free as soon as this process is killed, if the guard cannot have it.
+  (void)keep_in_guard(leases);
+}
+
+void AgentLeases::keep_young() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [trial, known] : trials_) {
+    known.leases->keep_young();
+    (void)keep_in_guard(*known.leases);
+  }
+}
+
+}  // namespace train

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/lease/kept_descriptors.hpp"
+#include "backends/lease/task_leases.hpp"
+#include "backends/process/agent_means.hpp"
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+/// What the trials of an agent's task hold of its host, over their attempts; it goes with the agent
+/// and its guard. Any thread may call these, which may wait for a disk.
+class AgentLeases {
+ public:
+  /// As in message::Leases: empty, when all is held.
+  using InTheWay = std::vector<LeaseHolder>;
+
+  AgentLeases(std::string key, const AgentMeans& means);
+
+  /// Tries to hold all that the attempt's trial is to hold. Class `host`.
+  Result<InTheWay> take(const message::Prepare& prepare, const HostGpus& gpus);
+  /// The same again.
+  Result<InTheWay> take_again(int trial);
+  void drop(int trial);
+  /// The same, for good: nothing follows of the trial.
+  void end(int trial);
+  /// Nothing of the task is left here. What another thread is busy with goes with the processes.
+  void drop_all();
+  /// Others are told that ranks were started.
+  void confirm(int trial);
+  void keep_young();
+
+ private:
+  struct OfTrial {
+    std::unique_ptr<TaskLeases> leases;  ///< always there
+    std::vector<LeaseWant> wants;
+    std::optional<TicketOrder> order;
+    std::string directory = {};
+    std::string task = {};
+    bool allow_busy = false;
+    bool is_held = false;  ///< over all attempts
+  };
+
+  Result<InTheWay> take(OfTrial& trial);
+  Result<void> keep_in_guard(TaskLeases& leases);
+  InTheWay foreign_users_of(const OfTrial& trial) const;
+  Result<TaskLeases*> leases_of(int trial, const message::Prepare& prepare);
+
+  const std::string key_;
+  const AgentMeans means_;
+  KeptDescriptors in_guard_;
+  std::mutex mutex_;
+  std::map<int, OfTrial> trials_;
+};
+
+}  // namespace train

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/attempt/attempt_driver.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "backends/network/probe.hpp"
+#include "launcher/agent/launch_values.hpp"
+
+namespace train {
+
+namespace {
+
+// How often to say what a file system has not answered yet.
+constexpr std::chrono::seconds blocked_interval{2};
+// For a check, or the start of a rank, that was under way when everything was killed.
+constexpr std::chrono::seconds work_limit{5};
+
+// For an address where every one is waited for.
+constexpr std::chrono::seconds thorough_probe_limit{6};
+
+// Longer than a subreaper takes to give up.
+constexpr std::chrono::seconds kill_limit{12};
+// From then on, where that had to be killed; longer than its remains are looked at.
+constexpr std::chrono::seconds cleaning_limit{8};
+
+std::vector<Diagnostic> joined(std::vector<Diagnostic> first, const Diagnostic& last) {
+  first.push_back(last);
+  return first;
+}
+
+}  // namespace
+
+AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId of, Events events)
+    : loop_(surroundings.loop),
+      surroundings_(surroundings),
+      of_(of),
+      events_(std::move(events)),
+      subreaper_(loop_, surroundings.subreapers, subreaper_events()),
+      stop_file_(loop_),
+      work_(std::make_unique<Background>(loop_)),
+      end_inquiry_(loop_),
+      metrics_files_(
+          loop_, surroundings.changes,
+          [this](int rank, std::string_view bytes) {
+            events_.on_event(agent_event::RankPrinted{rank, OutputStream::metrics, bytes, of_});
+          }),
+      usage_watch_(loop_,
+                   [this](std::vector<UsageOfRank> ranks) {
+                     events_.on_event(agent_event::RanksMeasured{std::move(ranks), of_});
+                   }),
+      starter_(loop_, *work_, {of.trial, surroundings.open_files, surroundings.tools->path()},
+               calls_, subreaper_.child_start(), starter_events()),
+      prober_(loop_, Background::Idle::goes) {}
+
+AttemptDriver::~AttemptDriver() { surroundings_.recorder->forget(of_); }
+
+Subreaper::Events AttemptDriver::subreaper_events() {
+  return {[this](int pid, const ExitStatus& status) { process_ended(pid, status); },
+          [this](std::vector<Survivor> survivors) { all_gone(std::move(survivors)); }};
+}
+
+RankStarter::Events AttemptDriver::starter_events() {
+  return {events_.command_of,
+          [this](int rank, const SpawnedProcess& process) { rank_started(rank, process); },
+          [this](int rank, const Error& why) { rank_not_started(rank, why); },
+          [this] { settle_soon(); }};
+}
+
+void AttemptDriver::tell_soon(std::function<void()> what) {
+  loop_.post([what = std::move(what), existence = std::weak_ptr<int>(existence_)] {
+    if (!existence.expired()) what();
+  });
+}
+
+// Any of these calls may hang on a file system, so none is made on the loop.
+void AttemptDriver::check_host(const message::Prepare& prepare) {
+  const auto host = std::make_shared<CheckedHost>();
+  const auto asked = std::make_shared<message::Prepare>(prepare);
+  const auto check = [host, asked, directory = &surroundings_.directory, key = surroundings_.key,
+                      means = surroundings_.means, recorder = surroundings_.recorder,
+                      tools = surroundings_.tools, calls = calls_] {
+    *host = train::check_host(*asked, *directory, key, means, *recorder, *tools, *calls);
+  };
+  // Without a responder nobody finds the host, and the launcher does without.
+  if (prepare.wants_networks)
+    if (auto opened = ProbeResponder::open(loop_)) responder_ = std::move(*opened);
+  auto begun = subreaper_.start();
+  if (!begun) survivors_.emplace();  // there is nothing that could be killed
+  if (begun) begun = work_->run(check, [this, host, asked] { checked(host, asked); });
+  if (!begun)
+    return tell_soon([this, problems = begun.error().diagnostics] {
+      events_.on_event(agent_event::HostChecked{problems, {}, {}, ErrorClass::host, {}, of_});
+    });
+  for (const RankCommand& rank : prepare.ranks)
+    working_directories_[rank.rank] = rank.working_directory;
+  is_checking_ = true;
+  tell_blocked();
+}
+
+// What it is to hold comes last, and in turn with what other trials let go. Until that is over the
+// host is being checked.
+void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
+                            const std::shared_ptr<message::Prepare>& prepare) {
+  const bool is_in_vain = subreaper_.was_killed() || is_killing_ || !host->told.problems.empty();
+  if (is_in_vain || prepare->leases.wants.empty()) return tell_checked(host);
+  surroundings_.leases.take(
+      prepare, host->told.gpus,
+      [this, host, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
+        if (existence.expired() || !work_) return;
+        if (in_the_way) host->told.in_the_way = *in_the_way;
+        if (!in_the_way) host->told.problems = in_the_way.error().diagnostics;
+        if (!in_the_way) host->told.error_class = in_the_way.error().error_class;
+        tell_checked(host);
+      });
+}
+
+// Where the subreaper has ended by itself, that is told with what was found, once all that it has
+// left is gone: no rank can be started any more.
+void AttemptDriver::tell_checked(const std::shared_ptr<CheckedHost>& host) {
+  is_checking_ = false;
+  const bool has_remains = subreaper_.was_killed() && !gone_;
+  if (has_remains && !is_killing_) {
+    checked_early_ = host;
+    return;
+  }
+  if (gone_ && !is_killing_) fail_check(std::move(host->told.problems));
+  if (gone_ || is_killing_) return settle_soon();
+  if (responder_) host->told.networks.probe_port = responder_->port();
+  if (responder_) host->told.networks.probe_token = responder_->token();
+  run_directory_ = host->told.run_directory;
+  ports_ = std::move(host->ports);
+  end_inquiry_.count_from(std::move(host->memory_kills));
+  const bool has_one_rank = working_directories_.size() == 1;
+  if (has_one_rank) usage_watch_.count_cgroup(path_of_cgroup(host->cgroup));
+  starter_.record_with(surroundings_.recorder, std::move(host->cgroup));
+  host->told.of = of_;
+  events_.on_event(host->told);
+}
+
+// A thread of its own: a host that does not answer takes seconds.
+void AttemptDriver::probe_hosts(const agent_action::ProbeHosts& asked) {
+  const auto found = std::make_shared<std::vector<ProbeResult>>();
+  const auto tell = [this, found] {
+    events_.on_event(agent_event::HostsProbed{std::move(*found), of_});
+  };
+  ProbePatience patience;
+  if (asked.is_thorough) patience = {.limit = thorough_probe_limit, .waits_for_all = true};
+  const auto look = [found, targets = asked.targets, patience] {
+    *found = probe(targets, patience);
+  };
+  if (const auto begun = prober_.run(look, tell); begun) return;
+  for (const ProbeTarget& target : asked.targets)  // no thread is to be had
+    found->push_back({target.host, std::vector<ProbeAnswer>(target.addresses.size())});
+  tell_soon(tell);
+}
+
+// Where everything is being killed nobody wants to know.
+void AttemptDriver::take_leases() {
+  if (!work_) return;
+  surroundings_.leases.take_again(
+      of_.trial, [this, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
+        if (existence.expired() || !work_) return;
+        agent_event::LeasesTried tried{{}, {}, of_};
+        if (in_the_way) tried.in_the_way = *in_the_way;
+        if (!in_the_way) tried.problems = in_the_way.error().diagnostics;
+        events_.on_event(tried);
+      });
+}
+
+// What was being done is done, and may have been the last thing.
+void AttemptDriver::settle_soon() {
+  if (gone_) tell_soon([this] { settle(); });
+}
+
+// Called again and again as long as the host is checked or ranks are started.
+void AttemptDriver::tell_blocked() {
+  if (blocked_timer_) return;
+  blocked_timer_ = loop_.after(blocked_interval, [this] {
+    blocked_timer_.reset();
+    if (!work_) return;
+    starter_.tell();
+    const auto call = calls_->current();
+    const nanoseconds so_far = call ? loop_.now() - call->since : nanoseconds(0);
+    if (so_far >= blocked_interval)
+      events_.on_event(
+          agent_event::Blocked{call->text, std::chrono::floor<milliseconds>(so_far), of_});
+    if (is_checking_ || starter_.is_starting()) tell_blocked();
+  });
+}
+
+// The ports stay held until the end where that does no harm: rendezvous servers set SO_REUSEADDR
+// and can listen beside the hold, and nobody else gets the ports by chance. But from now on any
+// program that sets the option can listen there, so it is watched who does.
+void AttemptDriver::release_ports() {
+  responder_.reset();
+  std::set<std::uint16_t> numbers;
+  for (PortHold& port : ports_) {
+    port.share();
+    numbers.insert(port.port());
+  }
+  if (numbers.empty()) return;
+  port_watch_.emplace(loop_, std::move(numbers), [this](const PortListener& other) {
+    events_.on_event(agent_event::PortTaken{other.port, other.uid, of_});
+  });
+}
+
+void AttemptDriver::start_rank(int rank) {
+  starting_.insert(rank);
+  if (survivors_) return tell_soon([this] { fail_what_waits(); });
+  starter_.start(rank);
+  tell_blocked();
+}
+
+void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
+  starting_.erase(rank);
+  Worker::Events events;
+  events.on_output = [this, rank](OutputStream stream, std::string_view bytes) {
+    events_.on_event(agent_event::RankPrinted{rank, stream, bytes, of_});
+  };
+  events.on_end = [this, rank](const ExitStatus& status) { rank_ended(rank, status); };
+  workers_[rank] = std::make_unique<Worker>(loop_, process, std::move(events));
+  if (is_reading_paused_) workers_[rank]->pause_reading();
+  usage_watch_.watch(rank, process.pid);
+  metrics_files_.watch(rank, run_directory_ + "/" + metrics_file_name(rank));
+  tell_soon([this, rank, pid = process.pid] {
+    events_.on_event(agent_event::RankStarted{rank, pid, of_});
+  });
+  const auto early = early_ends_.extract(process.pid);
+  if (early.empty()) return;
+  ++ends_pending_;
+  ending_.insert(rank);
+  // Posted, because its last output may not come from inside a call to this.
+  tell_soon([this, rank, status = early.mapped()] {
+    ending_.erase(rank);
+    workers_.at(rank)->end(status);
+    --ends_pending_;
+    finish_kill();
+  });
+}
+
+void AttemptDriver::rank_not_started(int rank, const Error& why) {
+  starting_.erase(rank);
+  tell_soon([this, rank, why] {
+    events_.on_event(agent_event::RankNotStarted{rank, in_one_line(why), why.error_class, of_});
+  });
+}
+
+// It may be told of before its start is.
+void AttemptDriver::process_ended(int pid, const ExitStatus& status) {
+  const auto find = [&] {
+    return std::find_if(workers_.begin(), workers_.end(), [pid](const auto& entry) {
+      return entry.second->pid() == pid && !entry.second->ended();
+    });
+  };
+  auto worker = find();
+  if (worker == workers_.end() && work_) {
+    starter_.tell();
+    worker = find();
+  }
+  if (worker == workers_.end())
+    early_ends_[pid] = status;
+  else
+    worker->second->end(status);
+}
+
+// What the rank has measured comes first. That it was started may be posted and not told yet, and
+// what a thread posts may overtake it: what is posted here does not.
+void AttemptDriver::rank_ended(int rank, const ExitStatus& status) {
+  agent_event::RankEnded end{rank, status.code, status.signal, status.dumped_core, status.at,
+                             {},   of_};
+  end.usage = usage_watch_.end(rank, status);
+  if (subreaper_.was_killed() && !is_killing_ && status.signal == SIGKILL)
+    end.parent_end = subreaper_.how_it_ended();
+  ++ends_pending_;
+  metrics_files_.finish(rank, [this, end, status, is_killing = is_killing_] {
+    tell_soon([this, end, status, is_killing] {
+      if (end.code == 0 || survivors_) return tell_end(end);
+      look_into_end(
+          end, {workers_.at(end.rank)->pid(), status, is_killing,
+                run_directory_ + "/" + error_file_name(end.rank), working_directories_[end.rank]});
+    });
+  });
+}
+
+// Of a rank that failed.
+void AttemptDriver::look_into_end(const agent_event::RankEnded& told, const EndedRank& rank) {
+  end_inquiry_.look(rank, [this, end = told](FoundAtEnd found) mutable {
+    end.error_file = std::move(found.error_file);
+    end.memory_kill = std::move(found.memory_kill);
+    end.core = std::move(found.core);
+    look_at_ports(end);
+  });
+}
+
+// Whether another user has taken a port of the task: the launcher hears of that before it hears of
+// the end.
+void AttemptDriver::look_at_ports(const agent_event::RankEnded& end) {
+  if (!port_watch_) return tell_end(end);
+  port_watch_->look([this, end, existence = std::weak_ptr<int>(existence_)] {
+    if (!existence.expired()) tell_end(end);
+  });
+}
+
+void AttemptDriver::tell_end(const agent_event::RankEnded& end) {
+  --ends_pending_;
+  events_.on_event(end);
+  finish_kill();
+}
+
+void AttemptDriver::make_stop_file() {
+  const auto failed = [this, existence = std::weak_ptr<int>(existence_)](const std::string& why) {
+    if (!existence.expired()) events_.on_event(agent_event::NoStopFile{why, of_});
+  };
+  stop_file_.make(surroundings_.directory, surroundings_.key, of_, failed);
+}
+
+// It may have ended until the stop file is there.
+void AttemptDriver::terminate_rank(int rank, int signal) {
+  stop_file_.then([this, rank, signal] {
+    const auto worker = workers_.find(rank);
+    if (worker != workers_.end() && !worker->second->ended())
+      subreaper_.signal_rank(worker->second->pid(), signal);
+  });
+}
+
+void AttemptDriver::kill_tree() {
+  if (work_) starter_.tell();
+  is_killing_ = true;
+  responder_.reset();
+  starter_.forget_waiting();
+  if (survivors_) return tell_soon([this] { finish_kill(); });
+  if (gone_) return;  // it is being found out what was started last
+  subreaper_.kill();
+  kill_timer_ = loop_.after(kill_limit, [this] {
+    subreaper_.kill_process();
+    kill_timer_ = loop_.after(cleaning_limit, [this] { give_up_cleaning(); });
+  });
+}
+
+// Even to look at a process that is stuck in the kernel may take for ever.
+void AttemptDriver::give_up_cleaning() {
+  all_gone({{::getpid(), ::geteuid(), "the agent, looking for what its ranks have left"}});
+}
+
+// What it has started is gone. The thread beside the loop may still have something to tell of the
+// last rank, or may still write in the run directory, where another attempt would meet that; a call
+// that hangs is not waited for.
+void AttemptDriver::all_gone(std::vector<Survivor> survivors) {
+  if (gone_ || survivors_) return;  // it was not waited for any longer
+  gone_ = std::move(survivors);
+  kill_timer_.reset();
+  if (const auto host = std::exchange(checked_early_, nullptr)) return tell_checked(host);
+  if (!is_checking_ && !starter_.is_starting()) return settle();
+  kill_timer_ = loop_.after(work_limit, [this] { settle(); });
+}
+
+// Something that may still write is something that has survived.
+void AttemptDriver::note_hanging_check() {
+  if (!is_checking_ || !is_killing_) return;
+  gone_->push_back({::getpid(), ::geteuid(), "the agent, in " + hanging_call()});
+}
+
+std::string AttemptDriver::hanging_call() const {
+  const auto call = calls_->current();
+  return call ? call->text : "the check of the host";
+}
+
+// The thread has nothing left to do.
+void AttemptDriver::settle() {
+  if (!gone_) return;
+  note_hanging_check();
+  survivors_ = *std::exchange(gone_, std::nullopt);
+  kill_timer_.reset();
+  blocked_timer_.reset();
+  starter_.tell();
+  starter_.forget_waiting();
+  work_.reset();
+  for (const auto& [rank, worker] : workers_) worker->drain();
+  end_what_is_gone();
+  if (!is_killing_) fail_what_waits();
+  finish_kill();
+}
+
+// Whoever kills the process may do so after it has collected a rank and before it has told the end.
+void AttemptDriver::end_what_is_gone() {
+  for (const auto& [rank, worker] : workers_) {
+    const bool survives =
+        std::any_of(survivors_->begin(), survivors_->end(),
+                    [pid = worker->pid()](const Survivor& each) { return each.pid == pid; });
+    if (!survives && !worker->ended() && !ending_.contains(rank))
+      worker->end({.code = {}, .signal = SIGKILL, .at = loop_.now()});
+  }
+}
+
+// Somebody has killed the process that would have done it.
+void AttemptDriver::fail_what_waits() {
+  for (const int rank : std::set<int>(starting_))
+    rank_not_started(rank, Error{ErrorClass::host, {end_of_subreaper()}});
+  if (!std::exchange(is_checking_, false)) return;
+  fail_check(
+      {{{}, {}, "its check does not end, and may still write there: " + hanging_call(), {}}});
+}
+
+// With what the check has found by itself, which may be why.
+void AttemptDriver::fail_check(std::vector<Diagnostic> problems) {
+  events_.on_event(agent_event::HostChecked{
+      joined(std::move(problems), end_of_subreaper()), {}, {}, ErrorClass::host, {}, of_});
+}
+
+Diagnostic AttemptDriver::end_of_subreaper() const {
+  return {{}, {}, "the process that ranks are started from " + subreaper_.how_it_ended(), {}};
+}
+
+void AttemptDriver::finish_kill() {
+  if (!is_killing_ || !survivors_ || ends_pending_ > 0) return;
+  is_killing_ = false;
+  // What survives may print for ever, and nobody is to wait for that.
+  for (const auto& [rank, worker] : workers_) worker->close_pipes();
+  metrics_files_.forget_all();
+  agent_event::TreeKilled killed{{}, of_};
+  for (const Survivor& survivor : *survivors_)
+    killed.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
+  tell_soon([this, killed] { events_.on_event(killed); });
+}
+
+void AttemptDriver::pause_reading() {
+  is_reading_paused_ = true;
+  for (const auto& [rank, worker] : workers_) worker->pause_reading();
+  metrics_files_.pause();
+}
+
+void AttemptDriver::resume_reading() {
+  is_reading_paused_ = false;
+  for (const auto& [rank, worker] : workers_) worker->resume_reading();
+  metrics_files_.resume();
+}
+
+}  // namespace train

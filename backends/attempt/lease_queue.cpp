@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/attempt/lease_queue.hpp"
+
+#include <utility>
+
+namespace train {
+
+LeaseQueue::LeaseQueue(Loop& loop, std::string key, const AgentMeans& means)
+    : loop_(loop),
+      leases_(std::make_shared<AgentLeases>(std::move(key), means)),
+      work_(loop, Background::Idle::goes) {}
+
+void LeaseQueue::take(std::shared_ptr<const message::Prepare> prepare, HostGpus gpus, Then then) {
+  try_to([prepare = std::move(prepare),
+          gpus = std::move(gpus)](AgentLeases& leases) { return leases.take(*prepare, gpus); },
+         std::move(then));
+}
+
+void LeaseQueue::take_again(int trial, Then then) {
+  try_to([trial](AgentLeases& leases) { return leases.take_again(trial); }, std::move(then));
+}
+
+void LeaseQueue::try_to(Try attempt, Then then) {
+  const auto tried = std::make_shared<Result<AgentLeases::InTheWay>>();
+  const auto work = [tried, leases = leases_, attempt = std::move(attempt)] {
+    *tried = attempt(*leases);
+  };
+  if (auto begun = work_.run(work, [tried, then] { then(*tried); }); !begun)
+    loop_.post([then, why = begun.error()] { then(tl::make_unexpected(why)); });
+}
+
+// Where there can be no thread it is done here: nothing waits for one then.
+void LeaseQueue::change(Change change_of, int trial) {
+  const auto work = [leases = leases_, change_of, trial] { ((*leases).*change_of)(trial); };
+  if (!work_.run(work, {})) work();
+}
+
+void LeaseQueue::keep_young() {
+  (void)work_.run([leases = leases_] { leases->keep_young(); }, {});
+}
+
+}  // namespace train

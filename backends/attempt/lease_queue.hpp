@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backends/attempt/agent_leases.hpp"
+#include "backends/event_loop/background.hpp"
+#include "backends/event_loop/loop.hpp"
+
+namespace train {
+
+/// The leases of an agent's task, beside its loop. What is asked is done in the order in which it
+/// was asked, of whatever trial it is: what one has let go before, the next one finds free.
+class LeaseQueue {
+ public:
+  /// Comes from the loop, never from inside a call.
+  using Then = std::function<void(const Result<AgentLeases::InTheWay>& in_the_way)>;
+
+  LeaseQueue(Loop& loop, std::string key, const AgentMeans& means);
+
+  // As those of AgentLeases.
+  void take(std::shared_ptr<const message::Prepare> prepare, HostGpus gpus, Then then);
+  void take_again(int trial, Then then);
+  void drop(int trial) { change(&AgentLeases::drop, trial); }
+  void end(int trial) { change(&AgentLeases::end, trial); }
+  void confirm(int trial) { change(&AgentLeases::confirm, trial); }
+  void keep_young();
+  /// At once, before all that waits.
+  void drop_all() { leases_->drop_all(); }
+
+ private:
+  using Try = std::function<Result<AgentLeases::InTheWay>(AgentLeases& leases)>;
+  void try_to(Try attempt, Then then);
+  using Change = void (AgentLeases::*)(int trial);
+  void change(Change change_of, int trial);
+
+  Loop& loop_;
+  std::shared_ptr<AgentLeases> leases_;
+  Background work_;
+};
+
+}  // namespace train

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "backends/event_loop/background.hpp"
+#include "backends/observe/memory_kills.hpp"
+#include "backends/posix/child.hpp"
+#include "launcher/wire/message.hpp"
+
+namespace train {
+
+/// A rank that has failed.
+struct EndedRank {
+  int pid = 0;
+  ExitStatus status;
+  bool was_killed_here = false;  ///< by train, with all that is left
+  std::string error_file;        ///< its path
+  std::string working_directory;
+};
+
+/// What is known of its end beside the status.
+struct FoundAtEnd {
+  std::string error_file;  ///< at most 64 KiB of it
+  std::optional<message::MemoryKill> memory_kill;
+  std::string core;  ///< as in message::RankEnded
+};
+
+/// Looks beside the loop for what ranks that failed have left: they may have put anything there,
+/// also a link to a file system that does not answer. What is not found within two seconds counts
+/// as not there.
+class EndInquiry {
+ public:
+  explicit EndInquiry(Loop& loop) : memory_kills_(loop), cores_(loop), error_files_(loop) {}
+
+  /// Which kills there were before the ranks start. Without it, none are told.
+  void count_from(std::shared_ptr<MemoryKills> kills) { kills_ = std::move(kills); }
+  /// Calls `done` from the loop, once.
+  void look(const EndedRank& rank, std::function<void(FoundAtEnd)> done);
+
+ private:
+  /// Pieces of work on a thread of their own, each with a limit.
+  class Thread {
+   public:
+    explicit Thread(Loop& loop) : loop_(loop), background_(loop) {}
+    /// Calls `done` from the loop, once: whether the work was done in time.
+    void run(std::function<void()> work, std::function<void(bool is_done)> done);
+
+   private:
+    struct Piece {
+      std::function<void(bool)> done;
+      std::unique_ptr<Subscription> limit;
+    };
+    void answer(int number, bool is_done);
+
+    Loop& loop_;
+    std::map<int, Piece> pieces_;
+    int next_ = 0;
+    Background background_;
+  };
+  struct Look;
+  void look_for_core(const std::shared_ptr<Look>& look);
+  void read_error_file(const std::shared_ptr<Look>& look);
+
+  Thread memory_kills_;
+  Thread cores_;
+  Thread error_files_;
+  std::shared_ptr<MemoryKills> kills_;  ///< its thread's
+};
+
+}  // namespace train
