@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/launch.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,7 +10,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/random.hpp"
 #include "cli/commands/check.hpp"
-#include "cli/commands/launch.hpp"
+#include "cli/commands/commands.hpp"
 #include "cli/show/search_of_task.hpp"
 #include "cli/show/task_events.hpp"
 #include "cli/show/task_table.hpp"
