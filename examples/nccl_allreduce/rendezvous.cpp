@@ -221,7 +221,7 @@ class Reception {
         missing_(ranks_.size() - 1) {}
 
   Status run(const Token& token) {
-    while (missing_ > 0) {
+    while (missing_ > 0 || is_any_gone()) {
       if (Clock::now() >= deadline_) return give_up();
       if (auto looked = look(); !looked) return looked;
     }
@@ -287,6 +287,16 @@ class Reception {
       stranger.socket = Socket();
     else if (stranger.received.size() == hello_size)
       seat(std::move(stranger.socket), stranger.received);
+  }
+
+  /// A hello may be all that is left of a rank. Those that have gone are missing again.
+  bool is_any_gone() {
+    for (Socket& rank : ranks_)
+      if (rank && has_hung_up(rank)) {
+        rank = Socket();
+        ++missing_;
+      }
+    return missing_ > 0;
   }
 
   /// Of a rank that was heard, which says nothing more.

@@ -3,10 +3,14 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <future>
+#include <optional>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -198,6 +202,32 @@ TEST_CASE("a rank that hangs up before all are there may come again") {
   expect_done(rank_0);
   expect_token(again);
   expect_token(rank_2);
+}
+
+// Rank 0 finds the hello of a rank that has gone together with that of the last one.
+TEST_CASE("a rank that hangs up just before the last one comes may come again") {
+  const HeldPort port;
+  auto limited = meeting_at(port, 1, 3);
+  limited.limit = train::testing::patience(1s);
+  const pid_t rank_0 = ::fork();
+  if (rank_0 == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::_exit(hand_out(meeting_at(port, 0, 3), some_token()) ? 0 : 1);
+  }
+  REQUIRE(rank_0 > 0);
+  int status = 0;
+  std::optional<Stranger> first(port);  // it listens
+  ::kill(rank_0, SIGSTOP);
+  CHECK(::waitpid(rank_0, &status, WUNTRACED) == rank_0);
+  first->say(hello(1, 3));
+  first.reset();
+  const Stranger last(port);
+  last.say(hello(2, 3));
+  ::kill(rank_0, SIGCONT);
+  auto again = fetching(limited);
+  expect_token(again);
+  CHECK(::waitpid(rank_0, &status, 0) == rank_0);
+  CHECK(status == 0);
 }
 
 TEST_CASE("ranks that never come are named, to rank 0 and to those that came", "[waits]") {
