@@ -31,6 +31,16 @@ struct Memory {
   unsigned long long used = 0;
 };
 
+/// nvmlMemory_v2_t, of nvmlDeviceGetMemoryInfo_v2 (since driver 510): `used` is without what the
+/// driver keeps for itself, which that of nvmlMemory_t has had since then.
+struct MemoryV2 {
+  unsigned int version = sizeof(MemoryV2) | 2U << 24;  ///< nvmlMemory_v2
+  unsigned long long total = 0;
+  unsigned long long reserved = 0;
+  unsigned long long free = 0;
+  unsigned long long used = 0;
+};
+
 /// nvmlPciInfo_t as of nvmlDeviceGetPciInfo_v3.
 struct PciInfo {
   char bus_id_legacy[16] = {};

@@ -7,9 +7,9 @@
 
 #include "backends/agent/agent_process.hpp"
 #include "backends/agent/launcher_links.hpp"
+#include "backends/agent/output_spool.hpp"
 #include "backends/attempt/attempt_driver.hpp"
 #include "backends/attempt/lease_queue.hpp"
-#include "backends/attempt/output_spool.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/ports/deadline_timer.hpp"

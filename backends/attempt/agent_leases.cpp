@@ -10,6 +10,16 @@
 
 namespace train {
 
+namespace {
+
+bool is_known_gpu(const LeaseWant& want) {
+  return want.key.kind == LeaseKey::Kind::cuda && !want.key.name.empty();
+}
+
+bool is_whole(const LeaseWant& want) { return want.amount == want.capacity; }
+
+}  // namespace
+
 AgentLeases::AgentLeases(std::string key, const AgentMeans& means)
     : key_(std::move(key)), means_(means), in_guard_(means.guard) {}
 
@@ -140,9 +150,22 @@ void AgentLeases::confirm(int trial) {
   const auto known = trials_.find(trial);
   if (known == trials_.end()) return;
   TaskLeases& leases = *known->second.leases;
+  for (const LeaseWant& want : known->second.wants)
+    if (is_known_gpu(want)) used_gpus_.insert(want.key.name);
   leases.note_running();
   // What it takes only now is free as soon as this process is killed, if the guard cannot have it.
   (void)keep_in_guard(leases);
+}
+
+std::vector<std::string> AgentLeases::whole_gpus_of(int trial, bool all) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> gpus;
+  const auto known = trials_.find(trial);
+  if (known == trials_.end()) return gpus;
+  for (const LeaseWant& want : known->second.wants)
+    if (is_known_gpu(want) && is_whole(want) && (all || used_gpus_.contains(want.key.name)))
+      gpus.push_back(want.key.name);
+  return gpus;
 }
 
 void AgentLeases::keep_young() {

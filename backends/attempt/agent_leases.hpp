@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class AgentLeases {
   void drop_all();
   /// Others are told that ranks were started.
   void confirm(int trial);
+  /// The UUIDs of the NVIDIA GPUs that the trial holds as a whole, as far as they are known: all,
+  /// or those on which ranks of the task were started before.
+  std::vector<std::string> whole_gpus_of(int trial, bool all);
   void keep_young();
 
  private:
@@ -57,6 +61,7 @@ class AgentLeases {
   KeptDescriptors in_guard_;
   std::mutex mutex_;
   std::map<int, OfTrial> trials_;
+  std::set<std::string> used_gpus_;  ///< UUIDs; ranks were started on them
 };
 
 }  // namespace train

@@ -53,6 +53,7 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
                    }),
       starter_(loop_, *work_, {of.trial, surroundings.open_files, surroundings.tools->path()},
                calls_, subreaper_.child_start(), starter_events()),
+      memory_wait_(loop_, surroundings.means.ask_devices),
       prober_(loop_, Background::Idle::goes) {}
 
 AttemptDriver::~AttemptDriver() { surroundings_.recorder->forget(of_); }
@@ -94,6 +95,7 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
     return tell_soon([this, problems = begun.error().diagnostics] {
       events_.on_event(agent_event::HostChecked{problems, {}, {}, ErrorClass::host, {}, of_});
     });
+  gpu_wait_ = prepare.gpu_wait;
   for (const RankCommand& rank : prepare.ranks)
     working_directories_[rank.rank] = rank.working_directory;
   is_checking_ = true;
@@ -110,11 +112,26 @@ void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
       prepare, host->told.gpus,
       [this, host, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
         if (existence.expired() || !work_) return;
-        if (in_the_way) host->told.in_the_way = *in_the_way;
-        if (!in_the_way) host->told.problems = in_the_way.error().diagnostics;
-        if (!in_the_way) host->told.error_class = in_the_way.error().error_class;
-        tell_checked(host);
+        const auto fail = [this, host](const Error& error) {
+          host->told.problems = error.diagnostics;
+          host->told.error_class = error.error_class;
+          tell_checked(host);
+        };
+        if (!in_the_way) return fail(in_the_way.error());
+        host->told.in_the_way = *in_the_way;
+        if (!in_the_way->empty()) return tell_checked(host);
+        await_memory([this, host, fail](const std::optional<Error>& still_in_use) {
+          still_in_use ? fail(*still_in_use) : tell_checked(host);
+        });
       });
+}
+
+// What ranks are to have, they hold by now: nobody of `train` fills it again.
+void AttemptDriver::await_memory(GpuMemoryWait::Then then) {
+  const bool is_over = subreaper_.was_killed() || is_killing_;
+  if (is_over || gpu_wait_.limit <= milliseconds(0)) return then({});
+  memory_wait_.begin(gpu_wait_, surroundings_.leases.whole_gpus_of(of_.trial, gpu_wait_.is_for_all),
+                     std::move(then));
 }
 
 // Where the subreaper has ended by itself, that is told with what was found, once all that it has
@@ -160,14 +177,19 @@ void AttemptDriver::probe_hosts(const agent_action::ProbeHosts& asked) {
 // Where everything is being killed nobody wants to know.
 void AttemptDriver::take_leases() {
   if (!work_) return;
-  surroundings_.leases.take_again(
-      of_.trial, [this, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
-        if (existence.expired() || !work_) return;
-        agent_event::LeasesTried tried{{}, {}, of_};
-        if (in_the_way) tried.in_the_way = *in_the_way;
-        if (!in_the_way) tried.problems = in_the_way.error().diagnostics;
-        events_.on_event(tried);
-      });
+  surroundings_.leases.take_again(of_.trial, [this, existence = std::weak_ptr<int>(existence_)](
+                                                 const auto& in_the_way) {
+    if (existence.expired() || !work_) return;
+    const auto tell = [this](std::vector<LeaseHolder> holders, std::vector<Diagnostic> problems) {
+      events_.on_event(agent_event::LeasesTried{std::move(holders), std::move(problems), of_});
+    };
+    if (!in_the_way) return tell({}, in_the_way.error().diagnostics);
+    if (!in_the_way->empty()) return tell(*in_the_way, {});
+    await_memory([this, tell](const std::optional<Error>& still_in_use) {
+      if (is_killing_) return;
+      tell({}, still_in_use ? still_in_use->diagnostics : std::vector<Diagnostic>());
+    });
+  });
 }
 
 // What was being done is done, and may have been the last thing.
@@ -186,7 +208,10 @@ void AttemptDriver::tell_blocked() {
     const nanoseconds so_far = call ? loop_.now() - call->since : nanoseconds(0);
     if (so_far >= blocked_interval)
       events_.on_event(
-          agent_event::Blocked{call->text, std::chrono::floor<milliseconds>(so_far), of_});
+          agent_event::Blocked{call->text, std::chrono::floor<milliseconds>(so_far), false, of_});
+    if (const auto& memory = memory_wait_.current())
+      events_.on_event(agent_event::Blocked{
+          memory->what, std::chrono::floor<milliseconds>(loop_.now() - memory->since), true, of_});
     if (is_checking_ || starter_.is_starting()) tell_blocked();
   });
 }
@@ -331,6 +356,7 @@ void AttemptDriver::kill_tree() {
   is_killing_ = true;
   responder_.reset();
   starter_.forget_waiting();
+  memory_wait_.give_up();
   if (survivors_) return tell_soon([this] { finish_kill(); });
   if (gone_) return;  // it is being found out what was started last
   subreaper_.kill();
@@ -352,6 +378,7 @@ void AttemptDriver::all_gone(std::vector<Survivor> survivors) {
   if (gone_ || survivors_) return;  // it was not waited for any longer
   gone_ = std::move(survivors);
   kill_timer_.reset();
+  memory_wait_.give_up();
   if (const auto host = std::exchange(checked_early_, nullptr)) return tell_checked(host);
   if (!is_checking_ && !starter_.is_starting()) return settle();
   kill_timer_ = loop_.after(work_limit, [this] { settle(); });

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/attempt/gpu_memory_wait.hpp"
 #include "backends/attempt/host_check.hpp"
 #include "backends/attempt/lease_queue.hpp"
 #include "backends/attempt/rank_starter.hpp"
@@ -73,6 +74,7 @@ class AttemptDriver {
   void tell_soon(std::function<void()> what);
   void checked(const std::shared_ptr<CheckedHost>& host,
                const std::shared_ptr<message::Prepare>& prepare);
+  void await_memory(GpuMemoryWait::Then then);
   void tell_checked(const std::shared_ptr<CheckedHost>& host);
   void tell_blocked();
   void rank_started(int rank, const SpawnedProcess& process);
@@ -106,6 +108,8 @@ class AttemptDriver {
   MetricsFiles metrics_files_;
   UsageWatch usage_watch_;
   RankStarter starter_;
+  GpuWait gpu_wait_;
+  GpuMemoryWait memory_wait_;
   std::vector<PortHold> ports_;
   std::optional<PortWatch> port_watch_;
   std::unique_ptr<ProbeResponder> responder_;  ///< until the ranks start

@@ -35,6 +35,10 @@ void LeaseQueue::change(Change change_of, int trial) {
   if (!work_.run(work, {})) work();
 }
 
+std::function<std::vector<std::string>()> LeaseQueue::whole_gpus_of(int trial, bool all) const {
+  return [leases = leases_, trial, all] { return leases->whole_gpus_of(trial, all); };
+}
+
 void LeaseQueue::keep_young() {
   (void)work_.run([leases = leases_] { leases->keep_young(); }, {});
 }

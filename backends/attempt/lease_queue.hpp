@@ -27,6 +27,8 @@ class LeaseQueue {
   void end(int trial) { change(&AgentLeases::end, trial); }
   void confirm(int trial) { change(&AgentLeases::confirm, trial); }
   void keep_young();
+  /// As AgentLeases::whole_gpus_of; may outlive this.
+  std::function<std::vector<std::string>()> whole_gpus_of(int trial, bool all) const;
   /// At once, before all that waits.
   void drop_all() { leases_->drop_all(); }
 

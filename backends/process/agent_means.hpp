@@ -10,6 +10,7 @@
 #include "backends/lease/kept_descriptors.hpp"
 #include "backends/process/cgroup.hpp"
 #include "launcher/agent/cpu_binding.hpp"
+#include "launcher/fitness/device_report.hpp"
 #include "launcher/lease/lease.hpp"
 #include "launcher/ports/context_store.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
@@ -33,6 +34,9 @@ struct GpuNames {
 };
 using NameGpus = std::function<GpuNames()>;
 
+/// What NVIDIA's driver says of the GPUs of this session.
+using AskDevices = std::function<Result<DeviceReport>()>;
+
 /// What an agent cannot do by itself, since these rooms know of processes only.
 struct AgentMeans {
   MakeContextStore make_contexts = {};  ///< without it, contexts are refused
@@ -44,6 +48,7 @@ struct AgentMeans {
   std::function<CpuTopology()> look_at_cpus = {};
   /// Likewise: the processes that compute on GPUs, those of tasks too (`LeaseHolder::pid`).
   std::function<std::vector<LeaseHolder>()> gpu_users = {};
+  AskDevices ask_devices = {};  ///< likewise; without it, memory of GPUs is not waited for
   /// To its guard, if there is one: what is sent there is held as long as that lives.
   KeepingSocket guard = {};
   std::string lease_folder = {};  ///< empty: the usual one

@@ -98,6 +98,7 @@ AgentMeans means_to_look() {
   };
   means.look_at_cpus = [] { return look_at_cpus(allowed_cpus()); };
   means.gpu_users = [heard = std::make_shared<HeardUsers>()] { return heard->users(); };
+  means.ask_devices = [] { return ask_devices(embedded_devices(), devices_limit); };
   if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
     means.lease_folder = folder;
   return means;

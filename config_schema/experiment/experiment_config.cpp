@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "config_schema/experiment/checkpoint_storage.hpp"
 #include "config_schema/experiment/entrypoint.hpp"
@@ -87,6 +88,7 @@ class ExperimentReader {
   void read_written();
   void read_batch();
   void read_values();
+  void read_gpu_wait();
   void read_stop();
 
   std::string source_;
@@ -223,6 +225,19 @@ void ExperimentReader::read_batch() {
                              batch - batch % workers, batch - batch % workers + workers));
 }
 
+// Whoever writes it has Tune's defaults, for all GPUs.
+void ExperimentReader::read_gpu_wait() {
+  const GivenValue* given = fields_.given("wait_for_gpu");
+  if (!given) return;
+  config_.gpu_wait.is_for_all = true;
+  const double attempts = static_cast<double>(fields_.integer("wait_for_gpu.retry").value_or(20));
+  const double seconds = attempts * fields_.number("wait_for_gpu.delay_s").value_or(5);
+  config_.gpu_wait.limit = std::chrono::milliseconds(std::llround(seconds * 1'000));
+  config_.gpu_wait.most_used = fields_.number("wait_for_gpu.target_util").value_or(0.01);
+  const bool is_off = given->node->kind == YamlKind::boolean && !given->node->boolean;
+  if (is_off) config_.gpu_wait.limit = std::chrono::milliseconds(0);
+}
+
 void ExperimentReader::read_stop() {
   constexpr std::string_view prefix = "SIG";
   config_.stop_signal = fields_.text("stop_signal");
@@ -242,6 +257,7 @@ void ExperimentReader::read_values() {
   config_.gradient_compression = fields_.boolean("optimizations.gradient_compression");
   config_.average_training_metrics = fields_.boolean("optimizations.average_training_metrics");
   config_.auto_tune_tensor_fusion = fields_.boolean("optimizations.auto_tune_tensor_fusion");
+  read_gpu_wait();
   read_stop();
   config_.reconnect_window = fields_.duration("reconnect_window");
   if (const GivenValue* given = fields_.given("log_limit"))

@@ -93,6 +93,15 @@ enum class Leasing { automatic, none };
 /// Which cores of its host a rank may run on.
 enum class CpuBinding { none, automatic, node, socket, exclusive };
 
+/// How the start of ranks waits until the memory of their GPUs is free (Tune's `wait_for_gpu`).
+struct GpuWait {
+  std::chrono::milliseconds limit{50'000};  ///< 0: it does not wait
+  double most_used = 0.01;                  ///< the share of a GPU's memory that counts as free
+  bool is_for_all = false;  ///< also on GPUs that the task has not used before on their host
+
+  bool operator==(const GpuWait&) const = default;
+};
+
 /// A wait without an end: longer than any machine runs, and short enough to be added to instants.
 inline constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365 * 100);
 /// How long ranks go on once their launcher has died, unless they are meant to outlive it: it may
@@ -206,6 +215,7 @@ struct ExperimentConfig {
   VisibleDevices visible_devices = VisibleDevices::automatic;
   Processes processes = Processes::per_rank;
   CpuBinding cpu_binding = CpuBinding::none;
+  GpuWait gpu_wait;
 
   std::vector<EnvironmentVariable> environment;
   /// Variables of the launcher's own environment that the ranks get when they are set there.

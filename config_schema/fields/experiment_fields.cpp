@@ -243,6 +243,19 @@ constexpr Field how_it_ends[] = {
           "cores that a rank runs on: all that the session may use, those of the NUMA node or "
           "socket of its GPUs, or a share of that node for itself; auto: only where that gains"}
         .one_of("none|auto|node|socket|exclusive"),
+    Field{"wait_for_gpu", boolean | mapping, train, "",
+          "whether the start of ranks waits until the memory of their GPUs is free; without it for "
+          "50 s at most, and only for GPUs that the task has used before on their host"},
+    Field{"wait_for_gpu.target_util", number, train, "",
+          "the share of a GPU's memory that may be in use; default: 0.01"}
+        .from(0)
+        .to(1),
+    Field{"wait_for_gpu.retry", integer, train, "",
+          "times delay_s: how long the start waits; 0: it does not; default: 20"}
+        .from(0)
+        .to(10'000),
+    Field{"wait_for_gpu.delay_s", number, train, "", "seconds, times retry; default: 5"}.from(0).to(
+        3'600),
     Field{"hang_timeout", duration, train, "",
           "stops a trial whose ranks print nothing for so long"}
         .later(),

@@ -239,7 +239,7 @@ void AgentAttempt::on(const agent_event::RankNotStarted& event) {
 
 void AgentAttempt::on(const agent_event::Blocked& event) {
   if (state_ == AgentAttemptState::checking || has_processes())
-    say(message::Blocked{event.call, event.so_far});
+    say(message::Blocked{event.what, event.so_far, event.is_gpu_memory});
 }
 
 void AgentAttempt::on(const agent_event::NoStopFile& event) {

@@ -87,10 +87,12 @@ struct RankNotStarted {
   ErrorClass error_class = ErrorClass::missing;
   AttemptId of = {};
 };
-/// A call of CheckHost or StartRank has not come back yet; comes again and again while it lasts.
+/// A call of CheckHost or StartRank has not come back yet, or memory of GPUs is not free yet; comes
+/// again and again while it lasts.
 struct Blocked {
-  std::string call;
+  std::string what;
   milliseconds so_far{0};
+  bool is_gpu_memory = false;
   AttemptId of = {};
 };
 /// The stop file could not be made.

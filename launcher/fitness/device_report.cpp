@@ -66,6 +66,7 @@ json json_of_device(const DeviceFacts& device, std::size_t& process_bytes) {
                 {"trouble", device_text(device.trouble)}};
   tell(value, "memory_total", device.memory_total);
   tell(value, "memory_free", device.memory_free);
+  tell(value, "memory_used", device.memory_used);
   tell(value, "ecc_uncorrected", device.ecc_uncorrected);
   tell(value, "clock_reasons", device.clock_reasons);
   tell(value, "mig", device.mig);
@@ -96,6 +97,7 @@ DeviceFacts device_of(const json& value) {
   device.trouble = device_text_of(value, "trouble");
   device.memory_total = told_number(value, "memory_total");
   device.memory_free = told_number(value, "memory_free");
+  device.memory_used = told_number(value, "memory_used");
   device.ecc_uncorrected = told_number(value, "ecc_uncorrected");
   device.clock_reasons = told_number(value, "clock_reasons");
   if (value.contains("mig")) device.mig = bool_field(value, "mig");

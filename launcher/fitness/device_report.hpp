@@ -72,6 +72,7 @@ struct DeviceFacts {
   std::string trouble = {};
   std::optional<std::uint64_t> memory_total = {};  ///< bytes
   std::optional<std::uint64_t> memory_free = {};
+  std::optional<std::uint64_t> memory_used = {};  ///< without what the driver keeps for itself
   /// Who computes on it; at most `most_device_processes`, and at least one where there is any.
   std::optional<std::vector<DeviceProcess>> processes = {};
   std::optional<std::uint64_t> ecc_uncorrected = {};  ///< errors since the driver was loaded

@@ -202,9 +202,9 @@ class DeviceJudge {
   }
 
   void look_at_memory(const std::string& gpu, const DeviceFacts& device) {
-    if (!device.memory_total || !device.memory_free || !device.processes) return;
-    if (!device.processes->empty() || *device.memory_total < *device.memory_free) return;
-    const std::uint64_t used = *device.memory_total - *device.memory_free;
+    if (!device.memory_total || !device.memory_used || !device.processes) return;
+    if (!device.processes->empty()) return;
+    const std::uint64_t used = *device.memory_used;
     if (used < noteworthy_memory || used < *device.memory_total / 20) return;
     add(Fitness::fit,
         fmt::format("{} GiB of {}'s {} GiB are taken, and no process is seen to use them",

@@ -68,7 +68,8 @@ Run::Run(const Trial& trial, TrialConnections connections, Rules rules, Timing t
       rules_(std::move(rules)),
       timing_(timing),
       context_awaited_(rules_.delivery == Delivery::context),
-      leases_(rules_.task_id, static_cast<int>(trial.hosts.size())),
+      leases_(rules_.task_id, static_cast<int>(trial.hosts.size()),
+              {.answer_limit = LeaseRound::Timing().answer_limit + rules_.gpu_wait}),
       hosts_(trial.hosts.size()),
       checks_(trial.hosts.size()) {
   for (const PlannedRank& rank : trial.ranks) ++hosts_[rank.host].ranks_left;

@@ -142,6 +142,7 @@ class Run {
     std::vector<bool> holds = {};
     /// Hosts were asked for their networks, and look which of the others they reach.
     bool looks_for_networks = false;
+    milliseconds gpu_wait{0};  ///< how long hosts may wait for memory of GPUs
   };
 
   /// `trial`, and what `connections` are of, must outlive the run. Hosts that are up already are

@@ -44,7 +44,9 @@ milliseconds Run::prepare_limit() const {
 // None before the host was told what to prepare.
 std::optional<Instant> Run::prepare_deadline(const HostRun& host) const {
   if (host.state != HostState::preparing || context_awaited_) return std::nullopt;
-  return std::max(host.last_progress, connections_.awake_since()) + prepare_limit();
+  const bool awaits_memory = host.blocked && host.blocked->is_gpu_memory;
+  const milliseconds limit = prepare_limit() + (awaits_memory ? rules_.gpu_wait : milliseconds(0));
+  return std::max(host.last_progress, connections_.awake_since()) + limit;
 }
 
 }  // namespace train

@@ -19,8 +19,11 @@ constexpr int most_notes = 3;
 constexpr const char* mend_file_system =
     "mend or unmount that file system, or use a working directory and a program elsewhere";
 
-std::string unanswered(const std::string& call, nanoseconds so_far) {
-  return fmt::format("its file system has not answered for {} s: {}", so_far / seconds(1), call);
+std::string awaited(const message::Blocked& blocked, nanoseconds so_far) {
+  return fmt::format("{} for {} s: {}",
+                     blocked.is_gpu_memory ? "the memory of its GPUs has not been free"
+                                           : "its file system has not answered",
+                     so_far / seconds(1), blocked.what);
 }
 
 }  // namespace
@@ -37,11 +40,11 @@ void Run::receive(int host, const message::Blocked& m) {
       m.so_far >= timing_.start_limit)
     return host_in_trouble(
         host, {now_, nanoseconds(0)},
-        make_error(ErrorClass::host, "does not start its ranks: " + unanswered(m.call, m.so_far),
+        make_error(ErrorClass::host, "does not start its ranks: " + awaited(m, m.so_far),
                    mend_file_system));
   if (m.so_far < timing_.block_notice || notes_ >= most_notes) return;
   if (std::exchange(h.is_noted, true)) return;
-  std::string text = fmt::format("host '{}': {}", name(host), unanswered(m.call, m.so_far));
+  std::string text = fmt::format("host '{}': {}", name(host), awaited(m, m.so_far));
   if (++notes_ == most_notes) text += " (further hosts that wait are not named)";
   act(host_action::Note{std::move(text)});
 }
@@ -51,9 +54,8 @@ Error Run::not_ready(const HostRun& host) const {
   if (host.blocked && now_ - host.blocked_at <= 3 * connections_.timing().heartbeat)
     return make_error(
         ErrorClass::host,
-        "was not ready: " +
-            unanswered(host.blocked->call, host.blocked->so_far + (now_ - host.blocked_at)),
-        mend_file_system);
+        "was not ready: " + awaited(*host.blocked, host.blocked->so_far + (now_ - host.blocked_at)),
+        host.blocked->is_gpu_memory ? "" : mend_file_system);
   return make_error(
       ErrorClass::host, fmt::format("was not ready after {} s", prepare_limit() / seconds(1)),
       "look for a hanging file system under the working directory or PATH, or a busy host");

@@ -245,6 +245,8 @@ Run::Rules TrialDriver::run_rules() const {
   rules.of = of();
   rules.task_id = common_.task_id;
   rules.looks_for_networks = looks_for_networks(work_.plan);
+  const GpuWait& wait = work_.plan.experiment.gpu_wait;
+  if (wait.is_for_all || !is_first || owner_.expects_trials()) rules.gpu_wait = wait.limit;
   for (const LeaseRequest& request : leases_) rules.holds.push_back(!request.wants.empty());
   return rules;
 }
@@ -300,6 +302,7 @@ message::Prepare TrialDriver::prepare_message(int node) const {
   const bool has_all_slots = static_cast<int>(planned.slots.size()) == slot_count(planned.host);
   prepare.cpu_binding = {experiment.cpu_binding,
                          has_all_slots && experiment.needs.slots.is_whole()};
+  prepare.gpu_wait = experiment.gpu_wait;
   prepare.checkpoint_directory = checkpoint_directory(experiment, common_.task_id, trial_.trial);
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
     prepare.ranks.push_back({rank, experiment.entrypoint, common_.working_directory,

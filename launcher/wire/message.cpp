@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <concepts>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +29,8 @@ constexpr int highest_port = 65'535;
 constexpr int highest_signal = 64;
 constexpr std::size_t longest_file_name = 64;
 constexpr std::int64_t longest_grace_ms = 7LL * 24 * 3600 * 1000;
+constexpr std::int64_t longest_gpu_wait_ms = 36'000'000'000;  // the largest retry x delay_s
+constexpr std::int64_t millionths = 1'000'000;
 
 // It goes into the run directory and nowhere else.
 RunFile run_file(const json& value) {
@@ -137,6 +140,9 @@ json body(const message::Prepare& m) {
     value["cpu_binding"] = static_cast<int>(m.cpu_binding.mode);
     value["has_whole_host"] = m.cpu_binding.has_whole_host;
   }
+  value["gpu_wait"] = {{"limit_ms", m.gpu_wait.limit.count()},
+                       {"most_used_ppm", std::llround(m.gpu_wait.most_used * millionths)},
+                       {"for_all", m.gpu_wait.is_for_all}};
   return value;
 }
 Message read_prepare(const json& value) {
@@ -163,6 +169,11 @@ Message read_prepare(const json& value) {
     m.cpu_binding = {static_cast<CpuBinding>(int_field(value, "cpu_binding", 0, last)),
                      bool_field(value, "has_whole_host")};
   }
+  const json& wait = field(value, "gpu_wait");
+  m.gpu_wait = {
+      milliseconds(number_field(wait, "limit_ms", 0, longest_gpu_wait_ms)),
+      static_cast<double>(number_field(wait, "most_used_ppm", 0, millionths)) / millionths,
+      bool_field(wait, "for_all")};
   return m;
 }
 

@@ -128,6 +128,7 @@ struct Prepare {
   milliseconds stop_notice{0};  ///< as `stop_grace`: between the stop file and that signal
   LeaseRequest leases = {};     ///< tried once with the check; answered with Leases behind Ready
   CpuBindingRule cpu_binding = {};
+  GpuWait gpu_wait = {};  ///< of GPUs that are leased as a whole
   AttemptId of = {};
   bool wants_networks = false;  ///< Ready tells them, and those who look for the host are answered
   bool operator==(const Prepare&) const = default;
@@ -349,11 +350,13 @@ struct Pong {
   Instant answered{0};  ///< agent's clock
   bool operator==(const Pong&) const = default;
 };
-/// What the agent waits for: a call that its host's file system has not answered. Said again and
-/// again while it lasts, during checks and starts.
+/// What the agent waits for: a call that its host's file system has not answered, or memory of
+/// GPUs. Said again and again while it lasts, during checks and starts.
 struct Blocked {
-  std::string call;        ///< "stat of '/nfs/data'"; at most `longest_trouble` bytes
+  /// "stat of '/nfs/data'"; "3.0 of 40.0 GiB of GPU 1 are in use"; at most `longest_trouble` bytes
+  std::string what;
   milliseconds so_far{0};  ///< how long it has lasted
+  bool is_gpu_memory = false;
   AttemptId of = {};
   bool operator==(const Blocked&) const = default;
 };

@@ -20,11 +20,15 @@ json cut(std::string_view text) { return from_bytes(text.substr(0, longest_troub
 }  // namespace
 
 json body(const message::Blocked& m) {
-  return {{"type", "blocked"}, {"call", cut(m.call)}, {"so_far_ms", m.so_far.count()}};
+  return {{"type", "blocked"},
+          {"what", cut(m.what)},
+          {"so_far_ms", m.so_far.count()},
+          {"gpu_memory", m.is_gpu_memory}};
 }
 Message read_blocked(const json& value) {
-  return message::Blocked{text_field(value, "call", longest_trouble),
-                          milliseconds(number_field(value, "so_far_ms", 0, longest_wait_ms))};
+  return message::Blocked{text_field(value, "what", longest_trouble),
+                          milliseconds(number_field(value, "so_far_ms", 0, longest_wait_ms)),
+                          bool_field(value, "gpu_memory")};
 }
 
 json body(const message::PortTaken& m) {

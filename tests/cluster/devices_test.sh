@@ -169,6 +169,52 @@ busy_for_another_user() {
     expect_status 0
 }
 
+# A rank's memory that is not free yet when the next attempt is to start on its GPU.
+launch_twice() { launch_start -H node02:1 -n 1 --set max_restarts=1 --set restart_delay=0s "$@" -- \
+    /bin/sh -c 'echo "attempt $TRAIN_RESTART_COUNT"; test "$TRAIN_RESTART_COUNT" -gt 0 || {
+        echo used=10 >/etc/fake_nvml/FAKE_NVML_FACTS; exit 1; }'; }
+
+waits_for_memory() {
+    launch_twice
+    eventually 60 err_has "^train: host 'node02': the memory of its GPUs has not been free for [0-9]+ s: 9.0 of 40.0 GiB of GPU 0 are in use$"
+    expect_no_out 'attempt 1'
+    pretend node02 FAKE_NVML_FACTS
+    await_launch 120
+    expect_status 0
+    expect_out '^\[0\] attempt 1$'
+}
+
+waits_no_longer_than_it_may() {
+    launch_twice --set wait_for_gpu='{retry: 2, delay_s: 0.5}'
+    await_launch 120
+    expect_status 76
+    expect_err "host 'node02': the memory of its GPUs is not free after [0-9]+ s: 9.0 of 40.0 GiB of GPU 0 are in use$"
+    expect_no_out 'attempt 1'
+    # Not even a first attempt starts there, where all GPUs are asked for.
+    launch -H node02:1 -n 1 --set wait_for_gpu='{retry: 0}' -- /bin/true
+    expect_status 0
+    launch -H node02:1 -n 1 --set wait_for_gpu='{retry: 1, delay_s: 0.1}' -- /bin/true
+    expect_status 76
+    launch -H node02:1 -n 1 --set wait_for_gpu='{retry: 1, delay_s: 0.1, target_util: 0.3}' -- /bin/true
+    expect_status 0
+    pretend node02 FAKE_NVML_FACTS
+    launch_twice --set wait_for_gpu=false
+    await_launch 120
+    expect_status 0
+    pretend node02 FAKE_NVML_FACTS
+}
+
+# Whoever stops it does not wait either.
+is_stopped_while_it_waits() {
+    launch_twice
+    eventually 60 err_has 'has not been free for'
+    interrupt 1
+    await_launch 120
+    expect_status 130
+    pretend node02 FAKE_NVML_FACTS
+    expect_idle 2 node02
+}
+
 install_library
 test_case "GPUs that are well are described, and nothing is said of them" healthy
 test_case "a GPU that is lost is named with its next step, and can be left out" lost
@@ -181,4 +227,7 @@ test_case "a driver that ends its program takes nothing along" crashes
 test_case "a driver that hangs takes nothing along, and nothing is left of it" hangs
 test_case "what computes on a GPU outside of train is told" busy
 test_case "a GPU that another user's process computes on is not given away" busy_for_another_user
+test_case "a restart waits until the memory of its GPU is free" waits_for_memory
+test_case "a start waits for memory no longer than it may" waits_no_longer_than_it_may
+test_case "a launch that waits for memory is stopped at once" is_stopped_while_it_waits
 finish

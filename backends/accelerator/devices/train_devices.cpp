@@ -140,6 +140,9 @@ class Description {
     if (!told(nvml_("nvmlDeviceGetMemoryInfo", device_, &memory))) return;
     number("memory_total", memory.total);
     number("memory_free", memory.free);
+    MemoryV2 exact;
+    const bool is_exact = told(nvml_("nvmlDeviceGetMemoryInfo_v2", device_, &exact));
+    number("memory_used", is_exact ? exact.used : memory.used);
   }
   void ecc() {
     unsigned long long count = 0;

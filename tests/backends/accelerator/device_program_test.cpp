@@ -92,6 +92,7 @@ TEST_CASE("healthy devices are described with all that the driver tells") {
                                          .pci_bus_id = "00000000:02:00.0",
                                          .memory_total = 40ULL << 30,
                                          .memory_free = 39ULL << 30,
+                                         .memory_used = 0,
                                          .processes = std::vector<DeviceProcess>(),
                                          .ecc_uncorrected = 0,
                                          .remapped = RemappedRows(),
@@ -202,7 +203,8 @@ TEST_CASE("what an old library or a device does not know is not told") {
                                          .name = "NVIDIA H100",
                                          .pci_bus_id = "00000000:01:00.0",
                                          .memory_total = 40ULL << 30,
-                                         .memory_free = 39ULL << 30});
+                                         .memory_free = 39ULL << 30,
+                                         .memory_used = 1ULL << 30});
   const DriverHost refusing(Pretended{{"FAKE_NVML_FAIL", "nvmlDeviceGetTotalEccErrors=3"}});
   CHECK_FALSE(refusing.report().devices.at(0).ecc_uncorrected);
 }

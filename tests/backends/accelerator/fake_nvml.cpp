@@ -172,6 +172,18 @@ Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
 
 #ifndef FAKE_NVML_IS_OLD
 
+// The driver keeps a GiB of what the older function calls used.
+Return nvmlDeviceGetMemoryInfo_v2(Device device, MemoryV2* memory) {
+  if (memory->version != MemoryV2().version) return invalid_argument;
+  Memory older;
+  const Return answer = nvmlDeviceGetMemoryInfo(device, &older);
+  memory->total = older.total;
+  memory->reserved = 1ULL << 30;
+  memory->free = older.free;
+  memory->used = older.used - memory->reserved;
+  return answer != success ? answer : failure_of("nvmlDeviceGetMemoryInfo_v2", index_of(device));
+}
+
 Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
   *version = 12'020;
   return failure_of("nvmlSystemGetCudaDriverVersion_v2");

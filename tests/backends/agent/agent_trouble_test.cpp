@@ -201,7 +201,7 @@ TEST_CASE("a dead file system is named while the agent waits for it, and pings a
   agent.send(message::Ping{Instant(5)});
   CHECK(agent.next<message::Pong>().sent == Instant(5));
   const auto blocked = agent.next<message::Blocked>();
-  CHECK(blocked.call == "stat of '" + hung.path() + "'");
+  CHECK(blocked.what == "stat of '" + hung.path() + "'");
   CHECK(blocked.so_far >= 2s);
   CHECK(agent.next<message::Blocked>().so_far >= 4s);
   agent.send(message::Ping{Instant(6)});
@@ -258,7 +258,7 @@ TEST_CASE("a file system that dies between check and start holds up no stop", "[
   if (!hung.is_there()) SKIP_CASE("nothing can be mounted here");
   agent.send(message::Go{"127.0.0.1", 1});
   CHECK(agent.next<message::RankStarted>().rank == 0);
-  CHECK(agent.next<message::Blocked>().call.find(directory) != std::string::npos);
+  CHECK(agent.next<message::Blocked>().what.find(directory) != std::string::npos);
   agent.send(message::Stop{100ms});
   CHECK(agent.next<message::RankEnded>().rank == 0);
   CHECK(agent.next<message::Finished>().survivors.empty());

@@ -163,3 +163,26 @@ TEST_CASE("any number of trials after each other hold what their guard holds as 
   CHECK(others.take(bench.wants({0}, "wxyz2345"), {})->size() == 1);
   CHECK(others.take(bench.wants({1}, "wxyz2345"), {})->empty());
 }
+
+TEST_CASE("of the GPUs that a trial holds as a whole it is known which the task has used before") {
+  Bench bench;
+  bench.means.name_gpus = [] { return GpuNames{{"GPU-a", "GPU-b", "GPU-c"}, {}, {}}; };
+  AgentLeases leases("abcd2345-0", bench.means);
+  message::Prepare prepare = bench.wants({0, 2});
+  prepare.leases.wants.push_back({{Kind::cuda, 1, {}}, lease_units / 2, lease_units});
+  prepare.leases.wants.push_back({{Kind::place, 3, {}}, lease_units, lease_units});
+  REQUIRE(leases.take(prepare, {})->empty());
+  CHECK(leases.whole_gpus_of(0, true) == std::vector<std::string>{"GPU-a", "GPU-c"});
+  CHECK(leases.whole_gpus_of(0, false).empty());
+  CHECK(leases.whole_gpus_of(1, true).empty());
+
+  leases.confirm(0);
+  CHECK(leases.whole_gpus_of(0, false) == std::vector<std::string>{"GPU-a", "GPU-c"});
+  leases.end(0);
+  message::Prepare next = bench.wants({1, 2});
+  next.of.trial = 1;
+  REQUIRE(leases.take(next, {})->empty());
+  CHECK(leases.whole_gpus_of(1, true) == std::vector<std::string>{"GPU-b", "GPU-c"});
+  CHECK(leases.whole_gpus_of(1, false) == std::vector<std::string>{"GPU-b", "GPU-c"});
+  CHECK(leases.whole_gpus_of(0, true).empty());
+}

@@ -62,6 +62,7 @@ framework: jax
 backend: gloo
 visible_devices: per_rank
 cpu_binding: exclusive
+wait_for_gpu: {delay_s: 2.5}
 forward_environment: [HOME]
 hyperparameters:
   lr: 1e-3
@@ -98,6 +99,7 @@ spool_overflow: block
   CHECK(config.backend == CollectiveBackend::gloo);
   CHECK(config.visible_devices == VisibleDevices::per_rank);
   CHECK(config.cpu_binding == CpuBinding::exclusive);
+  CHECK(config.gpu_wait == GpuWait{std::chrono::seconds(50), 0.01, true});
   CHECK(config.forward_environment == std::vector<std::string>{"HOME"});
   CHECK(config.hyperparameters_json ==
         R"({"lr": 0.001, "layers": 3, "nested": {"deep": [true, null]}, "global_batch_size": 64})");

@@ -19,6 +19,7 @@ DeviceFacts whole_device(int index) {
   device.trouble = "GPU is lost";
   device.memory_total = 80ULL << 30;
   device.memory_free = 0;
+  device.memory_used = 79ULL << 30;
   device.processes = {{4'711, 3ULL << 30}, {4'712, {}}};
   device.ecc_uncorrected = 2;
   device.remapped = RemappedRows{1, 2, true, false};

@@ -15,6 +15,7 @@ DeviceFacts healthy_gpu(int index) {
   gpu.pci_bus_id = "00000000:0" + std::to_string(index + 1) + ":00.0";
   gpu.memory_total = std::uint64_t{80} << 30;
   gpu.memory_free = std::uint64_t{79} << 30;
+  gpu.memory_used = std::uint64_t{1} << 29;
   gpu.processes.emplace();
   gpu.ecc_uncorrected = 0;
   gpu.remapped = RemappedRows();
@@ -151,7 +152,7 @@ TEST_CASE("an Xid of today is said, if it is not of a program's own") {
 
 TEST_CASE("memory that nobody is seen to use is said") {
   GpuBench bench;
-  bench.gpu().memory_free = std::uint64_t{50} << 30;
+  bench.gpu().memory_used = std::uint64_t{30} << 30;
   CHECK(bench.found() ==
         Lines{"fit: 30 GiB of GPU 1's 80 GiB are taken, and no process is seen to use them"});
   bench.gpu().processes = std::vector<DeviceProcess>{{4242, {}}};

@@ -7,10 +7,11 @@ using namespace std::chrono_literals;
 namespace {
 
 // Time passes as on a host that answers every ping and says again and again what it waits for.
-void wait_blocked(RunBench& b, int host, nanoseconds time) {
+void wait_blocked(RunBench& b, int host, nanoseconds time,
+                  message::Blocked blocked = {"stat of '/nfs/x'"}) {
   const Instant end = b.now + time;
-  for (milliseconds so_far{0}; b.now < end && !b.run.over(); so_far += 2s) {
-    b.say(host, message::Blocked{"stat of '/nfs/x'", so_far});
+  for (; b.now < end && !b.run.over(); blocked.so_far += 2s) {
+    b.say(host, blocked);
     b.wait(2s);
     b.tick();
     for (int other = 0; other < b.hosts() && !b.run.over(); ++other) b.pong(other);
@@ -69,6 +70,24 @@ TEST_CASE("a host that is never ready is reported with what it waits for") {
   CHECK(b.cause().find("host 'h0': was not ready: its file system has not answered for ") == 0);
   CHECK(b.cause().find("stat of '/nfs/x'") != std::string::npos);
   CHECK(b.outcome().cause->error.error_class == ErrorClass::host);
+}
+
+TEST_CASE("a host that waits for memory of its GPUs has its time for that as well") {
+  const message::Blocked memory{"3.0 of 40.0 GiB of GPU 1 are in use", {}, true};
+  const milliseconds gpu_wait = GENERATE(0ms, 100'000ms);
+  RunBench b({1}, 10s, {}, Run::Delivery::nothing, 0ms, Run::Hosts::dismissed, brief_launcher_wait,
+             0ms, false, gpu_wait);
+  b.open(0);
+  b.say(0, message::Blocked{memory.what, 6s, true});
+  CHECK(notes(b) == std::vector<std::string>{"host 'h0': the memory of its GPUs has not been free "
+                                             "for 6 s: 3.0 of 40.0 GiB of GPU 1 are in use"});
+  wait_blocked(b, 0, 58s + gpu_wait, memory);
+  CHECK_FALSE(b.run.over());
+  wait_blocked(b, 0, 4s, memory);
+  REQUIRE(b.run.over());
+  CHECK(b.cause().find("host 'h0': was not ready: the memory of its GPUs has not been free for ") ==
+        0);
+  CHECK(b.cause().find("file system") == std::string::npos);
 }
 
 TEST_CASE("what a host waited for long ago is not why it is not ready") {

@@ -116,7 +116,9 @@ void FakeHost::meet_troubles() {
 
 void FakeHost::blocked_for(nanoseconds time, AttemptId of) {
   for (milliseconds so_far = 2s; so_far < time; so_far += 2s)
-    later(so_far, [this, so_far, of] { feed(agent_event::Blocked{"stat of '/nfs'", so_far, of}); });
+    later(so_far, [this, so_far, of] {
+      feed(agent_event::Blocked{"stat of '/nfs'", so_far, false, of});
+    });
 }
 
 bool FakeHost::reachable() const {

@@ -76,6 +76,7 @@ message::RankEnded ended_with_its_parent() {
 message::Prepare prepare_bound() {
   message::Prepare prepare{"t", {shell_command()}};
   prepare.cpu_binding = {CpuBinding::exclusive, true};
+  prepare.gpu_wait = {milliseconds(36'000'000'000), 0.375, true};
   return prepare;
 }
 
@@ -190,6 +191,7 @@ std::vector<Message> all_messages() {
       message::LeftBehind{{{12, 0, not_text}, {13, 1000, ""}}, INT32_MAX},
       message::Pong{Instant(0), late},
       message::Blocked{"stat of '" + not_text + "'", milliseconds(25'000)},
+      message::Blocked{"3.0 of 40.0 GiB of GPU 1 are in use", milliseconds(1), true},
       message::PortTaken{65'535, UINT32_MAX},
       message::OutputBlocked{true, INT64_MAX},
       message::OutputBlocked{},
@@ -378,6 +380,10 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {message::RankStarted{}, R"({"shares_cores":1})"},
       {prepare_bound(), R"({"cpu_binding":5})"},
       {prepare_bound(), R"({"has_whole_host":null})"},
+      {prepare_bound(), R"({"gpu_wait":null})"},
+      {prepare_bound(), R"({"gpu_wait":{"limit_ms":-1}})"},
+      {prepare_bound(), R"({"gpu_wait":{"most_used_ppm":1000001}})"},
+      {prepare_bound(), R"({"gpu_wait":{"for_all":1}})"},
       {message::RankNotStarted{}, R"({"class":"worker"})"},
       {ended, R"({"parent_end":7})"},
       {message::LeftBehind{}, R"({"survivors":{}})"},

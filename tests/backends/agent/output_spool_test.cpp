@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/attempt/output_spool.hpp"
+#include "backends/agent/output_spool.hpp"
 
 #include <sys/mount.h>
 #include <sys/resource.h>
