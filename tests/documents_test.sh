@@ -113,6 +113,19 @@ check_version() {
     grep -q "^## ${version#train } " CHANGELOG.md || note_failure "CHANGELOG.md does not begin with ${version#train }"
 }
 
+# What the two documents name in ticks as a file or a folder: PATH, or PATH.{hpp,cpp}.
+check_paths() {
+    local path paths=() count=0
+    # shellcheck disable=SC2016 # the ticks of Markdown
+    while read -r path; do
+        count=$((count + 1))
+        eval "paths=($path)"
+        ls -d "${paths[@]}" >/dev/null 2>&1 || note_failure "there is no $path"
+    done < <(grep -hoE '`(cli|backends|launcher|config_schema|tests|man)/[a-z_0-9{},./-]+`' ARCHITECTURE.md CONTRIBUTING.md |
+        tr -d '`' | sort -u)
+    [ "$count" -ge 40 ] || note_failure "only $count paths were found"
+}
+
 # --- Commands that are shown ---
 
 # "FILE: COMMAND" of each; what follows a # or two spaces explains it.
@@ -231,6 +244,7 @@ test_case "the manual has the options of --help, and no others" check_all_option
 test_case "the manual has the exit codes of the program" check_exit_codes
 test_case "the manual has the environment variables that the program reads" check_environment
 test_case "CHANGELOG.md begins with the version of the program" check_version
+test_case "files that ARCHITECTURE.md and CONTRIBUTING.md name are there" check_paths
 test_case "commands that are shown can be planned" check_shown_commands
 test_case "files that the manual shows are legal" check_blocks
 test_case "host sets are what the manual says" check_host_sets
