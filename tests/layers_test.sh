@@ -61,7 +61,10 @@ backends/results: posix context
 backends/log: posix event_loop process
 backends/openssh: posix event_loop process link
 backends/ssh_formats: posix
-backends/ssh: posix event_loop process link ssh_formats
+backends/ssh_config: posix event_loop process ssh_formats
+backends/ssh_keys: posix event_loop ssh_formats ssh_config
+backends/ssh_session: posix event_loop ssh_formats ssh_keys
+backends/ssh: posix event_loop link ssh_formats ssh_config ssh_keys ssh_session
 
 cli/surroundings:
 cli/terminal: surroundings
@@ -161,7 +164,6 @@ done < <(find config_schema launcher backends cli -mindepth 2 -maxdepth 2 -name 
 most_files=25
 crowded='
 backends/posix 26
-backends/ssh 62
 backends/store 31
 config_schema/experiment 30
 launcher/placement 28

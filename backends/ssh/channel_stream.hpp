@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "backends/ssh/byte_stream.hpp"
-#include "backends/ssh/ssh_channel.hpp"
+#include "backends/ssh_session/byte_stream.hpp"
+#include "backends/ssh_session/ssh_channel.hpp"
 
 namespace train {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "backends/ssh/jump_route.hpp"
-#include "backends/ssh/libssh2_limits.hpp"
+#include "backends/ssh_config/jump_route.hpp"
+#include "backends/ssh_config/libssh2_limits.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {

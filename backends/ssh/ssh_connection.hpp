@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "backends/ssh/byte_stream.hpp"
-#include "backends/ssh/jump_route.hpp"
-#include "backends/ssh/libssh2_limits.hpp"
-#include "backends/ssh/ssh_errors.hpp"
-#include "backends/ssh/ssh_session.hpp"
-#include "backends/ssh/ssh_settings.hpp"
+#include "backends/ssh_session/byte_stream.hpp"
+#include "backends/ssh_config/jump_route.hpp"
+#include "backends/ssh_config/libssh2_limits.hpp"
+#include "backends/ssh_session/ssh_errors.hpp"
+#include "backends/ssh_session/ssh_session.hpp"
+#include "backends/ssh_config/ssh_settings.hpp"
 #include "backends/ssh/ssh_shared.hpp"
-#include "backends/ssh/tcp_stream.hpp"
+#include "backends/ssh_session/tcp_stream.hpp"
 
 namespace train {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "backends/ssh/jump_route.hpp"
+#include "backends/ssh_config/jump_route.hpp"
 #include "config_schema/hosts/host_address.hpp"
 
 namespace train {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "backends/link/host_settings.hpp"
-#include "backends/ssh/file_work.hpp"
-#include "backends/ssh/ssh_config.hpp"
-#include "backends/ssh/ssh_tokens.hpp"
+#include "backends/ssh_config/file_work.hpp"
+#include "backends/ssh_config/ssh_config.hpp"
+#include "backends/ssh_config/ssh_tokens.hpp"
 #include "backends/ssh/ssh_transport.hpp"
 #include "backends/ssh_formats/known_hosts.hpp"
 

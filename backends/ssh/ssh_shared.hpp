@@ -6,14 +6,14 @@
 #include <memory>
 #include <string>
 
-#include "backends/ssh/held_keys.hpp"
+#include "backends/ssh_keys/held_keys.hpp"
 #include "backends/ssh/host_sessions.hpp"
 #include "backends/ssh/jump_hosts.hpp"
-#include "backends/ssh/libssh2_limits.hpp"
-#include "backends/ssh/login_plans.hpp"
-#include "backends/ssh/passphrases.hpp"
-#include "backends/ssh/resolver.hpp"
-#include "backends/ssh/ssh_errors.hpp"
+#include "backends/ssh_config/libssh2_limits.hpp"
+#include "backends/ssh_keys/login_plans.hpp"
+#include "backends/ssh_keys/passphrases.hpp"
+#include "backends/ssh_session/resolver.hpp"
+#include "backends/ssh_session/ssh_errors.hpp"
 #include "backends/ssh/ssh_files.hpp"
 #include "backends/ssh/ssh_transport.hpp"
 

@@ -11,7 +11,7 @@
 #include "backends/link/agent_binary.hpp"
 #include "backends/link/logins.hpp"
 #include "backends/link/setup_window.hpp"
-#include "backends/ssh/passphrases.hpp"
+#include "backends/ssh_keys/passphrases.hpp"
 #include "launcher/ports/transport.hpp"
 
 namespace train {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "backends/control/control_client.hpp"
-#include "backends/ssh/key_agent.hpp"
+#include "backends/ssh_keys/key_agent.hpp"
 #include "cli/request/login_words.hpp"
 #include "cli/request/transports.hpp"
 #include "cli/story/launch_report.hpp"

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <string>
 
-#include "backends/ssh/ssh_config.hpp"
+#include "backends/ssh_config/ssh_config.hpp"
 #include "tests/bench/stopwatch.hpp"
 
 using namespace train;
