@@ -15,7 +15,7 @@
 #include "config_schema/text/duration.hpp"
 #include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
-#include "launcher/wire/line_buffer.hpp"
+#include "launcher/frames/line_buffer.hpp"
 
 namespace train {
 

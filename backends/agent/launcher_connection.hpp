@@ -8,7 +8,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/posix/descriptor.hpp"
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 
 namespace train {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 
 namespace train {
 

@@ -11,8 +11,8 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/frames/line_buffer.hpp"
 #include "launcher/ports/clock.hpp"
-#include "launcher/wire/line_buffer.hpp"
 
 namespace train {
 

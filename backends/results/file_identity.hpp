@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "launcher/wire/get_talk.hpp"
+#include "launcher/talks/get_talk.hpp"
 
 namespace train {
 

@@ -20,7 +20,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/unsent_output.hpp"
 #include "backends/results/file_identity.hpp"
-#include "launcher/wire/get_talk.hpp"
+#include "launcher/talks/get_talk.hpp"
 
 namespace train {
 

@@ -7,7 +7,7 @@
 namespace train {
 
 /// `agent get KEY`: sends a file or folder that a rank of the agent has left, as
-/// launcher/wire/get_talk.hpp has it, on these descriptors, until the asker has gone. The agent
+/// launcher/talks/get_talk.hpp has it, on these descriptors, until the asker has gone. The agent
 /// need not run any more. `places` are those of `cache_places`, where the copy of its context lies.
 ///
 /// Only the first path is followed through links; every folder in it is opened by itself. What is

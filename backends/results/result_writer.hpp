@@ -10,7 +10,7 @@
 
 #include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
-#include "launcher/wire/get_talk.hpp"
+#include "launcher/talks/get_talk.hpp"
 
 namespace train {
 

@@ -9,7 +9,7 @@ namespace train {
 
 namespace {
 
-using Obstacle = std::optional<Libssh2Obstacle>;
+using MaybeObstacle = std::optional<Libssh2Obstacle>;
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -21,14 +21,14 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-Obstacle option_is_set(std::string_view option, std::string_view value) {
+MaybeObstacle option_is_set(std::string_view option, std::string_view value) {
   if (value.empty()) return std::nullopt;
   return Libssh2Obstacle{
       fmt::format("ssh's configuration has {} '{}' for it", option, value),
       fmt::format("write '{} none' for this host, if it can be reached without", option)};
 }
 
-Obstacle way_to_host(const SshSettings& settings) {
+MaybeObstacle way_to_host(const SshSettings& settings) {
   if (auto command = option_is_set("ProxyCommand", settings.proxy_command)) return command;
   // These options have no value "none".
   const bool is_address = !settings.bind_address.empty();
@@ -39,7 +39,7 @@ Obstacle way_to_host(const SshSettings& settings) {
                          "remove the option for this host, and let the routes decide"};
 }
 
-Obstacle ways_to_log_in(const SshSettings& settings) {
+MaybeObstacle ways_to_log_in(const SshSettings& settings) {
   if (!settings.certificate_files.empty())
     return Libssh2Obstacle{
         fmt::format("it wants the certificate '{}'", settings.certificate_files.front()),
@@ -69,8 +69,8 @@ bool is_usable(std::string_view key_type, const SshSettings& settings,
   return has("rsa-sha2-512") || has("rsa-sha2-256") || has("ssh-rsa");
 }
 
-Obstacle host_keys(const SshSettings& settings, const std::vector<KnownKey>& known,
-                   const std::vector<std::string>& supported) {
+MaybeObstacle host_keys(const SshSettings& settings, const std::vector<KnownKey>& known,
+                        const std::vector<std::string>& supported) {
   if (!settings.known_hosts_command.empty())
     return option_is_set("KnownHostsCommand", settings.known_hosts_command);
   if (!settings.revoked_host_keys.empty())
@@ -100,8 +100,8 @@ Obstacle host_keys(const SshSettings& settings, const std::vector<KnownKey>& kno
   return std::nullopt;
 }
 
-Obstacle no_common(std::string_view option, const std::vector<std::string>& allowed,
-                   const std::vector<std::string>& supported) {
+MaybeObstacle no_common(std::string_view option, const std::vector<std::string>& allowed,
+                        const std::vector<std::string>& supported) {
   if (!common_algorithms(allowed, supported).empty()) return std::nullopt;
   return Libssh2Obstacle{fmt::format("libssh2 has none of '{} {}'", option, joined(allowed)),
                          fmt::format("allow one of these as well: {}", joined(supported))};

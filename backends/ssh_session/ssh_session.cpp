@@ -10,8 +10,8 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/posix/memory.hpp"
 #include "backends/ssh_formats/wire_encoding.hpp"
+#include "backends/ssh_session/memory.hpp"
 
 namespace train {
 

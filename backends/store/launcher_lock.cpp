@@ -17,7 +17,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/posix/random.hpp"
-#include "backends/store/private_directory.hpp"
+#include "backends/registry/private_directory.hpp"
 
 namespace train {
 

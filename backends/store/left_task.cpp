@@ -8,10 +8,10 @@
 #include <algorithm>
 
 #include "backends/posix/files.hpp"
-#include "backends/store/journal_rows.hpp"
+#include "backends/registry/journal_rows.hpp"
+#include "backends/registry/registry.hpp"
+#include "backends/registry/task_rows.hpp"
 #include "backends/store/launcher_lock.hpp"
-#include "backends/store/registry.hpp"
-#include "backends/store/task_rows.hpp"
 #include "config_schema/experiment/experiment_config.hpp"
 
 namespace train {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "launcher/journal/journal.hpp"
 #include "launcher/record/moment.hpp"
-#include "launcher/task/journal.hpp"
 
 namespace SQLite {  // NOLINT(readability-identifier-naming): the library's name
 class Database;

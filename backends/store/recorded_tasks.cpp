@@ -11,14 +11,14 @@
 
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
+#include "backends/registry/task_rows.hpp"
 #include "backends/store/left_task.hpp"
 #include "backends/store/store_state.hpp"
 #include "backends/store/task_bundle.hpp"
 #include "backends/store/task_end.hpp"
 #include "backends/store/task_reader.hpp"
 #include "backends/store/task_removal.hpp"
-#include "backends/store/task_rows.hpp"
-#include "launcher/task/journaled_end.hpp"
+#include "launcher/journal/journaled_end.hpp"
 
 namespace train {
 

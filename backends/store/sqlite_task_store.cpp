@@ -9,14 +9,14 @@
 
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
-#include "backends/store/journal_rows.hpp"
-#include "backends/store/private_directory.hpp"
+#include "backends/registry/journal_rows.hpp"
+#include "backends/registry/private_directory.hpp"
+#include "backends/registry/task_rows.hpp"
 #include "backends/store/store_state.hpp"
 #include "backends/store/task_bundle.hpp"
 #include "backends/store/task_end.hpp"
 #include "backends/store/task_reader.hpp"
-#include "backends/store/task_rows.hpp"
-#include "launcher/task/journal.hpp"
+#include "launcher/journal/journal.hpp"
 
 namespace train {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/registry/registry.hpp"
 #include "backends/store/launcher_lock.hpp"
-#include "backends/store/registry.hpp"
 #include "backends/store/sqlite_task_store.hpp"
 
 namespace train {

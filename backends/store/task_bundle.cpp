@@ -17,7 +17,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/own_folder.hpp"
-#include "backends/store/private_directory.hpp"
+#include "backends/registry/private_directory.hpp"
 
 namespace train {
 

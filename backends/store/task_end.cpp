@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/posix/files.hpp"
-#include "backends/store/private_directory.hpp"
+#include "backends/registry/private_directory.hpp"
 
 namespace train {
 namespace {

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/store/damaged_rows.hpp"
-#include "backends/store/rank_json.hpp"
-#include "backends/store/registry.hpp"
-#include "backends/store/task_columns.hpp"
+#include "backends/registry/damaged_rows.hpp"
+#include "backends/registry/rank_json.hpp"
+#include "backends/registry/registry.hpp"
+#include "backends/registry/task_columns.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {

@@ -7,7 +7,7 @@
 
 #include "backends/lease/lease_folder.hpp"
 #include "backends/process/agent_means.hpp"
-#include "launcher/wire/host_report.hpp"
+#include "launcher/talks/host_report.hpp"
 
 namespace train {
 

@@ -22,8 +22,8 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/unsent_output.hpp"
 #include "backends/visits/host_look.hpp"
-#include "launcher/wire/line_buffer.hpp"
-#include "launcher/wire/wait_talk.hpp"
+#include "launcher/frames/line_buffer.hpp"
+#include "launcher/talks/wait_talk.hpp"
 
 namespace train {
 

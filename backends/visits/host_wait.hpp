@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// The host's side of `AgentCall::Verb::wait` (launcher/wire/wait_talk.hpp): makes the ticket that
+/// The host's side of `AgentCall::Verb::wait` (launcher/talks/wait_talk.hpp): makes the ticket that
 /// the launcher sends, tells what is held here and who waits as often as that changes, and takes a
 /// new order. Returns once the input ends, the launcher has said nothing for `wait_silence`, or a
 /// signal asks for the end, and the ticket is gone then. `key`: the agent's. Of the means it takes

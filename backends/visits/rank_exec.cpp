@@ -30,7 +30,7 @@
 #include "backends/posix/unsent_output.hpp"
 #include "backends/process/agent_record.hpp"
 #include "backends/process/process_tree.hpp"
-#include "launcher/wire/exec_talk.hpp"
+#include "launcher/talks/exec_talk.hpp"
 
 namespace train {
 

@@ -7,7 +7,7 @@
 
 namespace train {
 
-/// `agent exec KEY`: runs a command beside a rank of the agent, as launcher/wire/exec_talk.hpp has
+/// `agent exec KEY`: runs a command beside a rank of the agent, as launcher/talks/exec_talk.hpp has
 /// it, on these descriptors, until the command, the rank or the asker has ended. It gets what the
 /// rank has: environment, working directory, limits, CPUs, cgroup. Nothing that it has started is
 /// left. To be called in a process of its own, which has one thread.

@@ -28,8 +28,8 @@
 #include "backends/visits/host_wait.hpp"
 #include "backends/visits/rank_exec.hpp"
 #include "cli/agent/embedded_devices.hpp"
-#include "launcher/wire/line_buffer.hpp"
-#include "launcher/wire/sweep_report.hpp"
+#include "launcher/frames/line_buffer.hpp"
+#include "launcher/talks/sweep_report.hpp"
 
 namespace train {
 

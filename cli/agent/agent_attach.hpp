@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/surroundings/exit_code.hpp"
-#include "launcher/wire/host_report.hpp"
+#include "launcher/talks/host_report.hpp"
 
 namespace train {
 
@@ -23,17 +23,17 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags);
 ExitCode agent_reattach_command(const std::string& key);
 
 /// `agent sweep KEY`: ends what the agent left, if it is dead, and says so on standard output
-/// (launcher/wire/sweep_report.hpp).
+/// (launcher/talks/sweep_report.hpp).
 ExitCode agent_sweep_command(const std::string& key);
 
-/// `agent exec KEY`: runs a command beside a rank (launcher/wire/exec_talk.hpp).
+/// `agent exec KEY`: runs a command beside a rank (launcher/talks/exec_talk.hpp).
 ExitCode agent_exec_command(const std::string& key);
 
-/// `agent get KEY`: sends what a rank has left (launcher/wire/get_talk.hpp).
+/// `agent get KEY`: sends what a rank has left (launcher/talks/get_talk.hpp).
 ExitCode agent_get_command(const std::string& key);
 
 /// `agent look WORD` (`look_word`): says on standard output what the host has and who holds it
-/// (launcher/wire/host_report.hpp).
+/// (launcher/talks/host_report.hpp).
 ExitCode agent_look_command(const std::string& word);
 
 /// `agent check WORD`: reads a request and says whether the host is fit
@@ -44,7 +44,7 @@ ExitCode agent_check_command();
 HostReport look_here();
 
 /// `agent wait KEY`: a place in the line of this host, as long as standard input is open
-/// (launcher/wire/wait_talk.hpp).
+/// (launcher/talks/wait_talk.hpp).
 ExitCode agent_wait_command(const std::string& key);
 
 }  // namespace train

@@ -27,11 +27,11 @@
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/formats/formats.hpp"
+#include "launcher/hyperparameters/varied_values.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"
 #include "launcher/record/task_json.hpp"
 #include "launcher/rendezvous/environment.hpp"
-#include "launcher/search/varied_values.hpp"
 
 namespace train {
 

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "launcher/journal/search_record.hpp"
 #include "launcher/record/task_hosts.hpp"
-#include "launcher/task/search_record.hpp"
 
 namespace train {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cli/show/search_of_task.hpp"
+#include "launcher/hyperparameters/varied_values.hpp"
 #include "launcher/search/metric_value.hpp"
-#include "launcher/search/varied_values.hpp"
 
 namespace train {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "config_schema/text/error.hpp"
+#include "launcher/journal/search_record.hpp"
 #include "launcher/picture/metric_chart.hpp"
 #include "launcher/record/task_record.hpp"
-#include "launcher/task/search_record.hpp"
 
 namespace train {
 

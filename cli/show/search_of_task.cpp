@@ -12,7 +12,7 @@
 #include "cli/show/trial_table.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/experiment/experiment_config.hpp"
-#include "launcher/search/varied_values.hpp"
+#include "launcher/hyperparameters/varied_values.hpp"
 #include "launcher/task/rerun_request.hpp"
 
 namespace train {

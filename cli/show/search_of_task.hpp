@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/store/sqlite_task_store.hpp"
-#include "launcher/task/search_record.hpp"
+#include "launcher/journal/search_record.hpp"
 
 namespace train {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cli/terminal/talk.hpp"
-#include "launcher/task/recorded_events.hpp"
+#include "launcher/journal/recorded_events.hpp"
 
 namespace train {
 

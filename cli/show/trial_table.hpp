@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "config_schema/search/search_config.hpp"
+#include "launcher/hyperparameters/varied_values.hpp"
 #include "launcher/record/task_record.hpp"
 #include "launcher/search/search.hpp"
-#include "launcher/search/varied_values.hpp"
 
 namespace train {
 

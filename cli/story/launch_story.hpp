@@ -10,7 +10,7 @@
 #include "cli/record/task_recorder.hpp"
 #include "cli/story/context_story.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "launcher/task/task_driver.hpp"
+#include "launcher/drivers/task_driver.hpp"
 
 namespace train {
 

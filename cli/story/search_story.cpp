@@ -10,9 +10,9 @@
 #include "cli/terminal/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/duration.hpp"
+#include "launcher/hyperparameters/varied_values.hpp"
 #include "launcher/plan/trial_place.hpp"
 #include "launcher/search/trial_samples.hpp"
-#include "launcher/search/varied_values.hpp"
 
 namespace train {
 

@@ -13,7 +13,7 @@
 #include "cli/story/launch_output.hpp"
 #include "cli/story/live_trials.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "launcher/task/search_driver.hpp"
+#include "launcher/drivers/search_driver.hpp"
 
 namespace train {
 

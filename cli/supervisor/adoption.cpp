@@ -21,9 +21,9 @@
 #include "cli/story/launch_story.hpp"
 #include "cli/supervisor/adopted_logs.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "launcher/connections/sweep_driver.hpp"
 #include "launcher/formats/formats.hpp"
-#include "launcher/run/sweep_driver.hpp"
-#include "launcher/task/stopping_plan.hpp"
+#include "launcher/journal/stopping_plan.hpp"
 
 namespace train {
 

@@ -11,9 +11,9 @@
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/supervisor/supervisor.hpp"
 #include "cli/surroundings/exit_code.hpp"
+#include "launcher/journal/journal.hpp"
+#include "launcher/journal/search_record.hpp"
 #include "launcher/plan/plan.hpp"
-#include "launcher/task/journal.hpp"
-#include "launcher/task/search_record.hpp"
 #include "launcher/task/task_request.hpp"
 
 namespace train {

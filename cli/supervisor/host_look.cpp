@@ -9,7 +9,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "cli/surroundings/moment.hpp"
-#include "launcher/run/look_driver.hpp"
+#include "launcher/connections/look_driver.hpp"
 
 namespace train {
 

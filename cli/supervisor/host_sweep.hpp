@@ -9,7 +9,7 @@
 #include "cli/surroundings/exit_code.hpp"
 #include "cli/surroundings/stop_signals.hpp"
 #include "config_schema/text/terminal_text.hpp"
-#include "launcher/run/sweep_driver.hpp"
+#include "launcher/connections/sweep_driver.hpp"
 
 namespace train {
 

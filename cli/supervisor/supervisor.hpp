@@ -12,12 +12,12 @@
 #include "cli/request/transports.hpp"
 #include "cli/surroundings/exit_code.hpp"
 #include "cli/surroundings/stop_signals.hpp"
+#include "launcher/connections/sweep_driver.hpp"
+#include "launcher/drivers/task_driver.hpp"
+#include "launcher/journal/search_record.hpp"
 #include "launcher/lease/ticket.hpp"
 #include "launcher/plan/trial_place.hpp"
 #include "launcher/record/task_record.hpp"
-#include "launcher/run/sweep_driver.hpp"
-#include "launcher/task/search_record.hpp"
-#include "launcher/task/task_driver.hpp"
 #include "launcher/task/task_request.hpp"
 
 namespace train {

@@ -9,10 +9,10 @@
 #include "backends/control/control_server.hpp"
 #include "backends/link/logins.hpp"
 #include "config_schema/text/terminal_text.hpp"
+#include "launcher/drivers/search_driver.hpp"
+#include "launcher/drivers/task_driver.hpp"
 #include "launcher/record/task_record.hpp"
 #include "launcher/search/search.hpp"
-#include "launcher/task/search_driver.hpp"
-#include "launcher/task/task_driver.hpp"
 
 namespace train {
 

@@ -7,7 +7,7 @@
 #include "backends/results/result_writer.hpp"
 #include "cli/record/task_hosts.hpp"
 #include "cli/surroundings/exit_code.hpp"
-#include "launcher/wire/get_talk.hpp"
+#include "launcher/talks/get_talk.hpp"
 
 namespace train {
 

@@ -24,7 +24,7 @@
 #include "cli/terminal/talk.hpp"
 #include "config_schema/text/duration.hpp"
 #include "launcher/run/outcome.hpp"
-#include "launcher/wire/exec_talk.hpp"
+#include "launcher/talks/exec_talk.hpp"
 
 namespace train {
 

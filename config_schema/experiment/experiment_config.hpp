@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config_schema/experiment/label_selector.hpp"
+#include "config_schema/resources/label_selector.hpp"
 #include "config_schema/search/search_config.hpp"
 #include "config_schema/text/diagnostics.hpp"
 #include "config_schema/text/error.hpp"

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "config_schema/experiment/experiment_search.hpp"
-#include "config_schema/experiment/scaling_config.hpp"
-#include "config_schema/experiment/tpu_topology.hpp"
 #include "config_schema/experiment/trial_resources.hpp"
 #include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_table.hpp"
+#include "config_schema/resources/scaling_config.hpp"
+#include "config_schema/resources/tpu_topology.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {

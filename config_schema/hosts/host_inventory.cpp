@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "config_schema/experiment/tpu_topology.hpp"
 #include "config_schema/hosts/host_address.hpp"
 #include "config_schema/hosts/host_lines.hpp"
 #include "config_schema/hosts/host_yaml.hpp"
+#include "config_schema/resources/tpu_topology.hpp"
 #include "config_schema/text/place.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_document.hpp"

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include "config_schema/experiment/experiment_environment.hpp"
-#include "config_schema/experiment/tpu_topology.hpp"
 #include "config_schema/fields/amounts.hpp"
 #include "config_schema/fields/field_reader.hpp"
 #include "config_schema/hosts/accelerators.hpp"
 #include "config_schema/hosts/host_address.hpp"
 #include "config_schema/hosts/host_lines.hpp"
+#include "config_schema/resources/tpu_topology.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_document.hpp"

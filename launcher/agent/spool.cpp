@@ -3,7 +3,7 @@
 
 #include <cassert>
 
-#include "launcher/wire/big_endian.hpp"
+#include "launcher/frames/big_endian.hpp"
 
 namespace train {
 

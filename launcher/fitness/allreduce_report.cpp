@@ -9,7 +9,7 @@
 
 #include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
-#include "launcher/wire/json_fields.hpp"
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 
 namespace train {

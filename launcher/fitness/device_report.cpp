@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
-#include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 
 namespace train {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config_schema/hosts/host_inventory.hpp"
-#include "launcher/wire/json_fields.hpp"
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/rank_commands.hpp"
 

@@ -11,7 +11,7 @@
 #include "config_schema/text/error.hpp"
 #include "launcher/fitness/device_report.hpp"
 #include "launcher/ports/clock.hpp"
-#include "launcher/wire/host_report.hpp"
+#include "launcher/talks/host_report.hpp"
 #include "launcher/wire/message.hpp"
 
 namespace train {

@@ -8,7 +8,7 @@
 
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
-#include "launcher/wire/host_report.hpp"
+#include "launcher/talks/host_report.hpp"
 
 namespace train {
 

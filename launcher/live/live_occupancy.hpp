@@ -6,8 +6,8 @@
 
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
-#include "launcher/placement/occupancy.hpp"
-#include "launcher/wire/host_report.hpp"
+#include "launcher/capacity/occupancy.hpp"
+#include "launcher/talks/host_report.hpp"
 
 namespace train {
 

@@ -6,7 +6,7 @@
 
 #include <charconv>
 
-#include "launcher/wire/big_endian.hpp"
+#include "launcher/frames/big_endian.hpp"
 
 namespace train {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config_schema/hosts/host_inventory.hpp"
-#include "launcher/placement/occupancy.hpp"
+#include "launcher/capacity/occupancy.hpp"
 #include "launcher/plan/plan.hpp"
 
 namespace train {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "launcher/capacity/capacity.hpp"
 #include "launcher/picture/cluster_picture.hpp"
 #include "launcher/picture/slot_marks.hpp"
-#include "launcher/placement/capacity.hpp"
 
 namespace train {
 

@@ -11,8 +11,8 @@
 
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/capacity/whole_hosts.hpp"
 #include "launcher/placement/search_words.hpp"
-#include "launcher/placement/whole_hosts.hpp"
 
 namespace train {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "launcher/capacity/whole_hosts.hpp"
 #include "launcher/placement/host_search.hpp"
-#include "launcher/placement/whole_hosts.hpp"
 #include "launcher/plan/plan.hpp"
 
 namespace train {

@@ -7,7 +7,7 @@
 
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
-#include "launcher/placement/capacity.hpp"
+#include "launcher/capacity/capacity.hpp"
 #include "launcher/placement/policies.hpp"
 #include "launcher/placement/selected_workers.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config_schema/experiment/tpu_topology.hpp"
+#include "config_schema/resources/tpu_topology.hpp"
 #include "launcher/placement/advice.hpp"
 #include "launcher/placement/fitting_counts.hpp"
 #include "launcher/placement/host_search.hpp"

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "launcher/placement/whole_hosts.hpp"
+#include "launcher/capacity/whole_hosts.hpp"
 
 namespace train {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/placement/capacity.hpp"
+#include "launcher/capacity/capacity.hpp"
 
 namespace train {
 

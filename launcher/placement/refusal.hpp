@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launcher/placement/occupancy.hpp"
+#include "launcher/capacity/occupancy.hpp"
 #include "launcher/plan/plan.hpp"
 
 namespace train {

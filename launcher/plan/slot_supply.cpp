@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "config_schema/experiment/tpu_topology.hpp"
+#include "config_schema/resources/tpu_topology.hpp"
 
 namespace train {
 

@@ -10,12 +10,12 @@
 
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/frames/line_buffer.hpp"
 #include "launcher/ports/deadline_timer.hpp"
 #include "launcher/ports/timers.hpp"
 #include "launcher/ports/transport.hpp"
 #include "launcher/queue/waiter.hpp"
-#include "launcher/wire/line_buffer.hpp"
-#include "launcher/wire/wait_talk.hpp"
+#include "launcher/talks/wait_talk.hpp"
 
 namespace train {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "config_schema/experiment/tpu_topology.hpp"
+#include "config_schema/resources/tpu_topology.hpp"
 #include "launcher/plan/slot_supply.hpp"
 
 namespace train {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "config_schema/experiment/tpu_topology.hpp"
 #include "config_schema/hosts/host_set.hpp"
+#include "config_schema/resources/tpu_topology.hpp"
 #include "launcher/plan/summaries.hpp"
 
 namespace train {

@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "launcher/connections/connections.hpp"
+#include "launcher/connections/sweep_driver.hpp"
+#include "launcher/connections/trial_hosts.hpp"
+#include "launcher/frames/frame.hpp"
 #include "launcher/output/output_sink.hpp"
 #include "launcher/output/output_window.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/timers.hpp"
 #include "launcher/ports/transport.hpp"
-#include "launcher/run/connections.hpp"
-#include "launcher/run/sweep_driver.hpp"
-#include "launcher/run/trial_hosts.hpp"
-#include "launcher/wire/frame.hpp"
 
 namespace train {
 

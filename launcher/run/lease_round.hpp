@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/connections/host_checks.hpp"
 #include "launcher/lease/lease.hpp"
 #include "launcher/ports/clock.hpp"
-#include "launcher/run/host_checks.hpp"
 
 namespace train {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config_schema/text/error.hpp"
-#include "launcher/run/clock_offset.hpp"
+#include "launcher/connections/clock_offset.hpp"
 #include "launcher/wire/message.hpp"
 
 namespace train {

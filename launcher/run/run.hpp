@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "config_schema/text/error.hpp"
+#include "launcher/connections/connections.hpp"
+#include "launcher/connections/trial_connections.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/port_needs.hpp"
-#include "launcher/run/connections.hpp"
 #include "launcher/run/lease_round.hpp"
 #include "launcher/run/network_round.hpp"
 #include "launcher/run/outcome.hpp"
-#include "launcher/run/trial_connections.hpp"
 #include "launcher/states/state_table.hpp"
 #include "launcher/wire/message.hpp"
 

@@ -13,9 +13,9 @@
 
 #include "config_schema/search/search_settings.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/hyperparameters/search_space.hpp"
 #include "launcher/search/rungs.hpp"
 #include "launcher/search/search_decision.hpp"
-#include "launcher/search/search_space.hpp"
 #include "launcher/search/trial_sampler.hpp"
 #include "launcher/states/state_table.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "launcher/hyperparameters/search_space.hpp"
 #include "launcher/search/rungs.hpp"
 #include "launcher/search/search.hpp"
-#include "launcher/search/search_space.hpp"
 
 namespace train {
 

@@ -9,9 +9,9 @@
 
 #include "config_schema/search/search_config.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/hyperparameters/varied_values.hpp"
 #include "launcher/search/brackets.hpp"
 #include "launcher/search/trial_sampler.hpp"
-#include "launcher/search/varied_values.hpp"
 
 namespace train {
 

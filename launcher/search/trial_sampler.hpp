@@ -8,8 +8,8 @@
 
 #include "config_schema/search/search_settings.hpp"
 #include "config_schema/text/error.hpp"
-#include "launcher/search/search_random.hpp"
-#include "launcher/search/search_space.hpp"
+#include "launcher/hyperparameters/search_random.hpp"
+#include "launcher/hyperparameters/search_space.hpp"
 
 namespace train {
 

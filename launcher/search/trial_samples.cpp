@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "launcher/search/search_space.hpp"
+#include "launcher/hyperparameters/search_space.hpp"
 
 namespace train {
 

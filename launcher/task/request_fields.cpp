@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/wire/json_fields.hpp"
+#include "launcher/frames/json_fields.hpp"
 
 namespace train {
 

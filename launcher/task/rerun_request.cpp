@@ -8,8 +8,8 @@
 
 #include "config_schema/fields/secrets.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/task/request_fields.hpp"
-#include "launcher/wire/json_fields.hpp"
 
 namespace train {
 

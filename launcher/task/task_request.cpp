@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/task/request_fields.hpp"
-#include "launcher/wire/json_fields.hpp"
 
 namespace train {
 

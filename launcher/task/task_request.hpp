@@ -8,7 +8,7 @@
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "config_schema/text/error.hpp"
-#include "launcher/placement/occupancy.hpp"
+#include "launcher/capacity/occupancy.hpp"
 #include "launcher/plan/environment_entry.hpp"
 
 namespace train {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "launcher/wire/json_fields.hpp"
+#include "launcher/frames/json_fields.hpp"
 
 namespace train {
 

@@ -7,9 +7,9 @@
 #include <concepts>
 #include <nlohmann/json.hpp>
 
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/wire/gpu_fields.hpp"
-#include "launcher/wire/json_fields.hpp"
 #include "launcher/wire/lease_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/network_fields.hpp"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config_schema/text/text.hpp"
-#include "launcher/wire/json_fields.hpp"
+#include "launcher/frames/json_fields.hpp"
 
 namespace train {
 

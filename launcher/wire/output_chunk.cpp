@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "launcher/wire/big_endian.hpp"
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/big_endian.hpp"
+#include "launcher/frames/frame.hpp"
 
 namespace train {
 

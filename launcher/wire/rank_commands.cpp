@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "launcher/wire/json_fields.hpp"
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 
 namespace train {

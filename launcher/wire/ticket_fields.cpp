@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "launcher/wire/json_fields.hpp"
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/wire/lease_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 

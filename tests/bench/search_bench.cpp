@@ -12,10 +12,10 @@
 #include <deque>
 #include <map>
 
+#include "launcher/drivers/search_driver.hpp"
+#include "launcher/frames/frame.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/rendezvous/environment.hpp"
-#include "launcher/task/search_driver.hpp"
-#include "launcher/wire/frame.hpp"
 #include "tests/bench/stopwatch.hpp"
 
 using namespace train;

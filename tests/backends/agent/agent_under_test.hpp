@@ -10,7 +10,7 @@
 
 #include "backends/agent/agent_process.hpp"
 #include "backends/posix/descriptor.hpp"
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 #include "launcher/wire/message.hpp"
 #include "launcher/wire/output_chunk.hpp"
 #include "tests/backends/process/testing.hpp"

@@ -11,7 +11,7 @@
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/posix/proc.hpp"
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 #include "launcher/wire/message.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/backends/process/traced_process.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context/context_archive.hpp"
 
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 #include "tests/backends/context/tree.hpp"
 
 using namespace train;

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "backends/context/context_packer.hpp"
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 #include "tests/backends/context/tree.hpp"
 #include "tests/skip.hpp"
 #include "tests/support/loop_until.hpp"

@@ -10,7 +10,7 @@
 
 #include "backends/posix/proc.hpp"
 #include "backends/store/launcher_lock.hpp"
-#include "launcher/task/journal.hpp"
+#include "launcher/journal/journal.hpp"
 #include "tests/backends/store/store_fixture.hpp"
 #include "tests/support/waiting.hpp"
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/store/registry.hpp"
+#include "backends/registry/registry.hpp"
 #include "tests/backends/store/store_fixture.hpp"
 #include "tests/contains.hpp"
 #include "tests/skip.hpp"

@@ -14,8 +14,8 @@
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/visits/host_look.hpp"
-#include "launcher/wire/line_buffer.hpp"
-#include "launcher/wire/wait_talk.hpp"
+#include "launcher/frames/line_buffer.hpp"
+#include "launcher/talks/wait_talk.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
 

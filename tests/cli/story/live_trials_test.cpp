@@ -2,7 +2,7 @@
 #include "cli/story/live_trials.hpp"
 
 #include "config_schema/experiment/experiment_config.hpp"
-#include "launcher/search/search_space.hpp"
+#include "launcher/hyperparameters/search_space.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/simulation/virtual_time.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/wire/host_report.hpp"
+#include "launcher/talks/host_report.hpp"
 
 namespace train {
 

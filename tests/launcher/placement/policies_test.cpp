@@ -7,8 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "launcher/capacity/whole_hosts.hpp"
 #include "launcher/placement/fitting_counts.hpp"
-#include "launcher/placement/whole_hosts.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 

@@ -4,7 +4,7 @@
 // consumable resources. Where they break ties by a hash, the order of the file decides here.
 #include <fmt/format.h>
 
-#include "launcher/placement/capacity.hpp"
+#include "launcher/capacity/capacity.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/simulation/virtual_time.hpp"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "config_schema/search/search_settings.hpp"
+#include "launcher/hyperparameters/search_random.hpp"
 #include "launcher/search/search.hpp"
-#include "launcher/search/search_random.hpp"
 
 namespace train::naive {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "launcher/search/search_random.hpp"
+#include "launcher/hyperparameters/search_random.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

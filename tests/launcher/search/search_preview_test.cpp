@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "launcher/hyperparameters/search_space.hpp"
 #include "launcher/search/search.hpp"
-#include "launcher/search/search_space.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

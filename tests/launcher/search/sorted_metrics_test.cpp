@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "launcher/search/search_random.hpp"
+#include "launcher/hyperparameters/search_random.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/search/infinity.hpp"
 

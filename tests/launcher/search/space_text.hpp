@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "launcher/search/search_space.hpp"
+#include "launcher/hyperparameters/search_space.hpp"
 #include "tests/config_schema/search/space_reading.hpp"
 
 namespace train::testing {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "launcher/agent/agent.hpp"
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 #include "tests/launcher/simulation/kept_logs.hpp"
 #include "tests/launcher/simulation/one_way.hpp"
 

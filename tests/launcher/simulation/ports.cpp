@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "launcher/wire/frame.hpp"
-#include "launcher/wire/sweep_report.hpp"
+#include "launcher/frames/frame.hpp"
+#include "launcher/talks/sweep_report.hpp"
 
 namespace train::simulation {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "launcher/task/task_driver.hpp"
+#include "launcher/drivers/task_driver.hpp"
 #include "tests/launcher/simulation/ports.hpp"
 
 namespace train::simulation {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/task/task_driver.hpp"
+#include "launcher/drivers/task_driver.hpp"
 #include "tests/launcher/simulation/fake_host.hpp"
 #include "tests/launcher/simulation/ports.hpp"
 #include "tests/launcher/simulation/supervisor.hpp"

@@ -7,7 +7,7 @@ using namespace train;
 
 namespace {
 
-RerunRequest full_request() {
+RerunRequest full_rerun_request() {
   RerunRequest request;
   request.config = "experiment.yaml";
   request.experiment_text = "entrypoint: x\n# \xff\n";
@@ -25,7 +25,7 @@ RerunRequest full_request() {
 }  // namespace
 
 TEST_CASE("what a task was launched with comes back as it was") {
-  RerunRequest request = full_request();
+  RerunRequest request = full_rerun_request();
   request.withheld = {"secret"};
   request.has_redactions = true;
   const auto back = decode_rerun(encode_rerun(request));
@@ -48,7 +48,7 @@ TEST_CASE("what a task was launched with comes back as it was") {
 TEST_CASE("where the hosts of a launch are from is kept, and an earlier train's request lacks it") {
   for (const HostSource source :
        {HostSource::named, HostSource::allocation, HostSource::this_machine}) {
-    RerunRequest request = full_request();
+    RerunRequest request = full_rerun_request();
     request.host_source = source;
     const auto back = decode_rerun(encode_rerun(request));
     REQUIRE(back);
@@ -57,14 +57,14 @@ TEST_CASE("where the hosts of a launch are from is kept, and an earlier train's 
   const auto early = decode_rerun(encode_rerun({}));
   REQUIRE(early);
   CHECK_FALSE(early->host_source);
-  RerunRequest request = full_request();
+  RerunRequest request = full_rerun_request();
   std::string other = encode_rerun(request);
   other.replace(other.find("\"named\""), 7, "\"dice\"");
   CHECK_FALSE(decode_rerun(other));
 }
 
 TEST_CASE("what is no request, or a newer one, is refused") {
-  std::string newer = encode_rerun(full_request());
+  std::string newer = encode_rerun(full_rerun_request());
   newer.replace(newer.find("\"version\":1"), 11, "\"version\":2");
   for (const std::string& text : {std::string(), std::string("{}"), std::string("[]"), newer}) {
     const auto read = decode_rerun(text);
@@ -87,8 +87,8 @@ TEST_CASE("secrets are not kept, in the experiment or in settings of it") {
   CHECK(request.withheld == std::vector<std::string>{"environment.registry_auth.password",
                                                      "environment.registry_auth"});
   CHECK(encode_rerun(request).find("s3cret") == std::string::npos);
-  RerunRequest plain = full_request();
+  RerunRequest plain = full_rerun_request();
   redact(plain);
   CHECK_FALSE(plain.has_redactions);
-  CHECK(encode_rerun(plain) == encode_rerun(full_request()));
+  CHECK(encode_rerun(plain) == encode_rerun(full_rerun_request()));
 }

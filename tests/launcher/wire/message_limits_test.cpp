@@ -2,7 +2,7 @@
 #include "launcher/wire/message_limits.hpp"
 
 #include "config_schema/text/text.hpp"
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 #include "tests/catch.hpp"
 
 using namespace train;

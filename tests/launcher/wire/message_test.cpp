@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "launcher/wire/frame.hpp"
+#include "launcher/frames/frame.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "launcher/wire/output_chunk.hpp"
 #include "launcher/wire/ticket_fields.hpp"

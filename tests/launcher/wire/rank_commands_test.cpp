@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "launcher/wire/json_fields.hpp"
+#include "launcher/frames/json_fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 #include "tests/catch.hpp"
 

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hosts that are out of reach while their agents go on: for the length of the reconnect window that
+// is no failure. Silence proves nothing, so a host is lost only when its agent must have stopped
+// its ranks: it does so by its own clock, a window after the newest answer that it knows to have
+// come.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config_schema/text/duration.hpp"
+#include "launcher/connections/connections.hpp"
+
+namespace train {
+
+namespace {
+
+// Clocks differ in rate, and a process that is killed takes a moment to go.
+constexpr milliseconds fixed_margin{2'000};
+constexpr int rate_margin = 1'000;  // a thousandth
+
+// Of hosts that are out of reach at one time: of a switch that fails, all are.
+constexpr int most_outages_named = 3;
+
+}  // namespace
+
+bool Connections::may_be_away(const Host& host) const {
+  return host.is_lasting && window().count() > 0;
+}
+
+// A launcher that slept has not read yet what came meanwhile.
+Instant Connections::lost_at(const Host& host) const {
+  if (waits_for_ever() && host.has_ranks) return Instant::max();
+  // Where no ranks are, nothing has to be proven.
+  const milliseconds waited = waits_for_ever() ? timing_.reconnect_window : window();
+  const Instant stopped =
+      host.heartbeat.trusted_at() + waited + waited / rate_margin + fixed_margin;
+  return std::max(stopped, awake_since_ + timing_.reconnect_after);
+}
+
+Instant Connections::notice_at(const Host& host) const {
+  if (host.outage->is_silence)
+    return std::max({host.heartbeat.last_heard(), awake_since_, host.outage->since}) +
+           timing_.silence_limit;
+  return host.outage->since + timing_.broken_notice;
+}
+
+Instant Connections::next_outage_check(const Host& host) const {
+  const Outage& outage = *host.outage;
+  Instant next = std::min(lost_at(host), outage.next_try);
+  if (!outage.is_noted) next = std::min(next, notice_at(host));
+  if (host.open) next = std::min(next, host.heartbeat.last_asked() + timing_.heartbeat);
+  return next;
+}
+
+// The stream has ended, or is silent, or one that was to replace it has ended.
+void Connections::begin_outage(int host, Instant since, std::string why) {
+  Host& h = of(host);
+  if (!h.outage) {
+    Outage outage;
+    outage.since = since;
+    outage.is_silence = h.open;
+    h.outage = outage;
+    if (!h.was_resumed || now_ >= h.resumed_at + timing_.steady_after) h.tries = 0;
+    try_later(h);
+  } else if (!h.outage->is_opening) {
+    try_later(h);
+  }
+  h.outage->why = std::move(why);
+  h.outage->is_attaching = false;
+  if (now_ >= h.outage->next_try) reopen(host);
+  look_again(host);
+}
+
+// A host that takes every connection and ends it at once is not tried without a pause.
+void Connections::try_later(Host& host) {
+  if (host.tries == 0) {
+    host.outage->next_try = now_;
+    return;
+  }
+  const auto& pauses = timing_.reconnect_pauses;
+  const auto last = static_cast<std::size_t>(host.tries) - 1;
+  host.outage->next_try = std::max(host.tried_at + pauses[std::min(last, pauses.size() - 1)],
+                                   now_ + timing_.reconnect_rest);
+}
+
+void Connections::reopen(int host) {
+  Host& h = of(host);
+  ++h.tries;
+  h.tried_at = now_;
+  h.outage->is_opening = true;
+  h.outage->next_try = now_ + timing_.login_limit;
+  act(host_action::Reopen{host});
+}
+
+std::vector<ConnectionAction> Connections::adopt(int host, bool has_ranks, Instant heard,
+                                                 Instant now) {
+  now_ = now;
+  Host& h = of(host);
+  h.is_new = false;
+  h.is_expected = h.is_lasting = h.is_unmet = true;
+  h.has_ranks = has_ranks;
+  h.heartbeat.heard(heard);
+  // Its agent may have heard from the one before until now.
+  h.heartbeat.trust(now);
+  begin_outage(host, now, "the launcher before this one has ended");
+  return std::exchange(actions_, {});
+}
+
+void Connections::handle(const connection_event::HostReopened& event) {
+  Host& h = of(event.host);
+  if (!h.outage) return;
+  if (h.address.empty()) {
+    h.address = event.address;
+    h.own_address = event.own_address;
+    h.likely_own_address = event.likely_own_address;
+  }
+  h.open = false;  // the stream that was
+  h.outage->is_opening = false;
+  h.outage->is_attaching = true;
+  h.outage->next_try = now_ + timing_.reconnect_after;
+  look_again(event.host);
+}
+
+void Connections::handle(const connection_event::HostNotReopened& event) {
+  Host& h = of(event.host);
+  if (!h.outage) return;
+  h.outage->is_opening = false;
+  h.outage->why = event.why.diagnostics.front().message;
+  try_later(h);
+  look_again(event.host);
+}
+
+void Connections::check_outage(int host) {
+  Host& h = of(host);
+  if (now_ >= lost_at(h)) return out_of_reach(host);
+  if (!h.outage->is_noted && now_ >= notice_at(h)) note_outage(host);
+  if (now_ >= h.outage->next_try) reopen(host);
+  if (h.open && now_ >= h.heartbeat.last_asked() + timing_.heartbeat) ping(host);
+}
+
+void Connections::note_outage(int host) {
+  Host& h = of(host);
+  h.outage->is_noted = true;
+  const bool matters = h.has_ranks || h.is_wanted;
+  if (!matters || outages_named_ >= most_outages_named) return;
+  h.outage->is_named = true;
+  std::string text =
+      fmt::format("host '{}' is out of reach for {} now; {} is waited for {}: {}", h.name,
+                  duration_text(now_ - h.outage->since),
+                  h.has_ranks ? "its ranks go on, and it" : "it", waited_for(h), h.outage->why);
+  if (++outages_named_ == most_outages_named) text += " (further hosts are not named)";
+  act(host_action::Note{std::move(text)});
+}
+
+std::string Connections::waited_for(const Host& host) const {
+  if (given_up_by_ && host.has_ranks && *given_up_by_ < lost_at(host))
+    return fmt::format("another {} (all ranks are being stopped)",
+                       duration_text(std::max(nanoseconds(0), *given_up_by_ - now_)));
+  if (waits_for_ever() && host.has_ranks) return "until it is back (on_launcher_loss: continue)";
+  return fmt::format("another {} ({})",
+                     duration_text(std::max(nanoseconds(0), lost_at(host) - now_)),
+                     waits_for_ever() ? "reconnect_window" : window_key());
+}
+
+// One that nobody was told of while it did not matter is told of now.
+void Connections::want(int host, Instant now) {
+  now_ = now;
+  Host& h = of(host);
+  h.is_wanted = true;
+  if (!h.outage || h.outage->is_named) return;
+  h.outage->is_noted = false;
+  look_again(host);
+}
+
+void Connections::drop_outage(Host& host) {
+  if (host.outage && host.outage->is_named) --outages_named_;
+  host.outage.reset();
+}
+
+void Connections::end_outage(int host) {
+  Host& h = of(host);
+  if (h.outage->is_named)
+    act(host_action::Note{fmt::format("host '{}' is back after {}{}", h.name,
+                                      duration_text(now_ - h.outage->since),
+                                      h.has_ranks ? "; nothing of its output is lost" : "")});
+  drop_outage(h);
+}
+
+// On a new stream.
+void Connections::resume(int host, const message::Hello& m) {
+  Host& h = of(host);
+  if (std::exchange(h.is_unmet, false)) {
+    h.boot_id = m.boot_id;
+    h.agent_pid = m.pid;
+  }
+  if (m.boot_id != h.boot_id)
+    return fail(host,
+                make_error(ErrorClass::host, "was started anew: nothing of its ranks is left"));
+  if (m.pid != h.agent_pid)
+    return fail(host, make_error(ErrorClass::host, "another agent answers there"));
+  const AlignedInstant away = sometime(h.outage->since, now_);
+  if (h.outage->is_opening) act(host_action::KeepStream{host});
+  h.open = true;
+  h.was_resumed = h.is_answer_awaited = true;
+  h.resumed_at = now_;
+  h.heartbeat.forget_unanswered();
+  ping(host);
+  end_outage(host);
+  look_again(host);
+  tell(host_news::Resumed{host, m, away});
+}
+
+void Connections::receive(int host, const message::NoAgent& m) {
+  Host& h = of(host);
+  if (!h.outage || !h.outage->is_attaching) return fail(host, out_of_turn_error("'no agent'"));
+  fail(host, make_error(ErrorClass::host, m.boot_id == h.boot_id || h.is_unmet
+                                              ? "its agent has ended, and its ranks with it"
+                                              : "was started anew: nothing of its ranks is "
+                                                "left"));
+}
+
+// Whatever is left there, nobody will ever say more of it.
+void Connections::receive(int host, const message::LeftBehind& m) {
+  const Host& h = of(host);
+  if (!h.outage || !h.outage->is_attaching) return fail(host, out_of_turn_error("'left behind'"));
+  std::string what = "its agent was told to leave, and what it had started does not end";
+  if (!m.survivors.empty()) {
+    const message::Survivor& first = m.survivors.front();
+    what = fmt::format("process {} ({}), which its agent had started, could not be ended",
+                       first.pid, first.command);
+    const std::size_t others = m.survivors.size() - 1 + static_cast<std::size_t>(m.more_survivors);
+    if (others > 0) what += fmt::format(", nor {} more", others);
+  }
+  fail(host, make_error(ErrorClass::host, std::move(what)), m);
+}
+
+void Connections::out_of_reach(int host) {
+  const Host& h = of(host);
+  std::string what = fmt::format("out of reach for {}, longer than {} ({}): {}",
+                                 duration_text(now_ - h.heartbeat.trusted_at()), window_key(),
+                                 duration_text(window()), h.outage->why);
+  fail(host, make_error(ErrorClass::host, std::move(what),
+                        "by now its agent has stopped its ranks by itself"));
+}
+
+}  // namespace train

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/connections/host_question.hpp"
+#include "launcher/ports/timers.hpp"
+#include "launcher/talks/host_report.hpp"
+
+namespace train {
+
+/// What a host is asked over a connection of its own.
+struct LookQuestion {
+  AgentCall call;
+  std::size_t longest = 0;   ///< of the line that it answers, in bytes
+  std::string request = {};  ///< that it is sent first
+};
+
+/// What the host has and who holds it: the answer is a HostReport.
+LookQuestion look_question(const Host& host);
+
+/// Asks hosts, all at the same time, and collects the lines that they answer.
+class LookDriver {
+ public:
+  /// How the world is reached.
+  struct Ports {
+    Timers& timers;
+    Transport& transport;
+  };
+
+  /// A host that has not answered `limit` after `start` is not waited for. `on_over` comes once,
+  /// from the ports and never from inside of `start`: when all have answered, or at the limit.
+  /// What the ports refer to must outlive the driver.
+  LookDriver(Ports ports, std::vector<Host> hosts,
+             std::function<LookQuestion(const Host&)> question_of, nanoseconds limit,
+             std::function<void()> on_over);
+  LookDriver(const LookDriver&) = delete;
+  LookDriver& operator=(const LookDriver&) = delete;
+
+  /// Begins to reach the hosts. Once.
+  void start();
+
+  /// A line without its end, or what is longer than it may be, and when it came.
+  struct Answer {
+    std::string line;
+    Instant at{0};
+  };
+  /// In the order of the hosts; nothing that comes after the end changes them. An error is of class
+  /// `host` or `missing`: the host cannot be reached, or does not answer in time.
+  const std::vector<Result<Answer>>& answers() const { return answers_; }
+
+ private:
+  void reach_limit();
+  void answer(std::size_t host, Result<std::string_view> what);
+  void end();
+
+  Ports ports_;
+  std::vector<Host> hosts_;
+  std::function<LookQuestion(const Host&)> question_of_;
+  nanoseconds limit_;
+  std::function<void()> on_over_;
+  std::vector<Result<Answer>> answers_;
+  std::vector<std::unique_ptr<HostQuestion>> questions_;
+  std::size_t open_;         ///< hosts that have not answered
+  bool was_asking_ = false;  ///< at the last look at the limit
+  bool is_over_ = false;
+  std::unique_ptr<Subscription> deadline_;
+};
+
+}  // namespace train

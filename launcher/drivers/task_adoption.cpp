@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a driver goes on with what another process has left that has ended.
+#include <algorithm>
+#include <utility>
+
+#include "launcher/drivers/task_driver.hpp"
+
+namespace train {
+
+namespace {
+
+// Ranks that may run are met again, and so is an attempt whose end was under way.
+bool is_to_be_met(const Replay& task, const TrialReplay& trial) {
+  const bool is_ending =
+      trial.task.attempts().back() == AttemptState::failing || !task.stop_signals.empty();
+  return trial.go || (is_ending && trial.attempt == trial.task.attempt());
+}
+
+// Where an instant of this boot is not known, a host was there at the boot at the latest.
+Instant last_sign_of(const TrialReplay& trial) { return trial.started_at.value_or(Instant(0)); }
+
+}  // namespace
+
+void TaskDriver::resume() {
+  if (work_.is_search) return resume_search();
+  const TrialReplay& replay = work_.resume->replay.first();
+  const bool is_met = is_to_be_met(work_.resume->replay, replay);
+  first().look_back(*work_.resume);
+  if (ports_.open_context && (task().may_restart() || !is_met)) deliver_context();
+  may_owe_goodbye_ = !is_met;
+  meet({&first()}, first().hosts().of_task());
+}
+
+// Trials of which it knows are gone on with once it is known where they are.
+void TaskDriver::resume_search() {
+  trials_.begin()->second.is_over = true;
+  last_outcome_ = RunOutcome();
+  for (const auto& [number, trial] : work_.resume->replay.trials)
+    if (trial.task.over()) streams_.adopt_end({number, trial.attempt});
+  streams_.expect_strays();
+  may_owe_goodbye_ = true;
+  if (ports_.open_context) deliver_context();
+}
+
+void TaskDriver::resume_trials(std::vector<ResumedTrial> trials) {
+  std::vector<TrialDriver*> drivers;
+  for (ResumedTrial& each : trials) {
+    each.work.is_left = true;
+    drivers.push_back(
+        &make_trial(std::move(each.work), std::make_unique<Hooks>(std::move(each.hooks))));
+    drivers.back()->look_back(*work_.resume);
+  }
+  std::vector<int> hosts;
+  for (int host = 0; host < connections_.count(); ++host)
+    if (work_.resume->replay.hosts.contains(connections_.name(host))) hosts.push_back(host);
+  meet(drivers, hosts);
+}
+
+// An attempt that was only prepared is prepared once more, and one that is waited for still is; for
+// those an agent that is gone is no loss, nor is it where all trials have ended.
+void TaskDriver::meet(const std::vector<TrialDriver*>& trials, const std::vector<int>& hosts) {
+  const Replay& replay = work_.resume->replay;
+  std::map<int, Instant> with_ranks;
+  std::set<int> to_be_met;
+  for (TrialDriver* trial : trials) {
+    const TrialReplay& left = replay.trials.at(trial->trial().trial);
+    if (!is_to_be_met(replay, left)) continue;
+    trial->adopt_run(replay);
+    for (const int host : trial->hosts().of_task()) {
+      to_be_met.insert(host);
+      if (left.go) with_ranks[host] = std::max(with_ranks[host], last_sign_of(left));
+    }
+  }
+  for (const int host : hosts) {
+    if (!to_be_met.contains(host)) {
+      may_be_missing_[static_cast<std::size_t>(host)] = true;
+      streams_.adopt_agent(host);
+    }
+    const auto ranks = with_ranks.find(host);
+    const bool has_ranks = ranks != with_ranks.end();
+    carry_out(connections_.adopt(host, has_ranks, has_ranks ? ranks->second : Instant(0),
+                                 ports_.timers.now()));
+  }
+  for (TrialDriver* trial : trials) {
+    const TrialReplay& left = replay.trials.at(trial->trial().trial);
+    if (!is_to_be_met(replay, left) && trial->task().attempts().back() == AttemptState::running)
+      trial->begin_anew();
+  }
+  settle();
+}
+
+// True where an agent that would have been of use is not there: then another one is.
+bool TaskDriver::is_missing(const HostNews& news) {
+  const int host = std::visit([](const auto& each) { return each.host; }, news);
+  const bool was_unknown = may_be_missing_[static_cast<std::size_t>(host)];
+  may_be_missing_[static_cast<std::size_t>(host)] = false;
+  if (!was_unknown || !std::holds_alternative<host_news::Lost>(news)) return false;
+  const bool is_wanted = std::any_of(trials_.begin(), trials_.end(), [host](const auto& each) {
+    return !each.second.is_over && each.second.driver->hosts().is_on(host);
+  });
+  if (is_wanted) carry_out(connections_.reach_anew(host, ports_.timers.now()));
+  return true;
+}
+
+}  // namespace train

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/drivers/trial_driver.hpp"
+
+#include <fmt/format.h>
+
+#include "config_schema/hosts/host_fold.hpp"
+#include "launcher/lease/trial_leases.hpp"
+#include "launcher/ports/earliest.hpp"
+#include "launcher/wire/message_limits.hpp"
+#include "launcher/wire/rank_commands.hpp"
+
+namespace train {
+
+namespace {
+
+// On the disk of each host, for output that is not written down here yet.
+constexpr std::uint64_t most_spooled = std::uint64_t{1} << 30;
+
+Task task_of(const TaskWork& task, const TrialWork& work) {
+  const Plan& plan = work.plan;
+  if (work.is_left) return task.resume->replay.trials.at(plan.trial.trial).task;
+  return Task(Task::rules_of(plan.experiment, task.is_search), work.first_attempt);
+}
+
+// By node rank.
+std::vector<LeaseRequest> leases_of_hosts(const TrialWork& work, const std::string& launcher) {
+  const ExperimentConfig& experiment = work.plan.experiment;
+  const Trial& trial = work.plan.trial;
+  std::vector<LeaseRequest> requests(trial.hosts.size());
+  if (experiment.leases == Leasing::none) return requests;
+  for (std::size_t host = 0; host < requests.size(); ++host)
+    requests[host] = {leases_of(experiment, trial, static_cast<int>(host)),
+                      needed_gpus(trial.hosts[host].host),
+                      experiment.name,
+                      launcher,
+                      trial.hosts[host].host.lease_directory,
+                      experiment.allow_busy,
+                      work.order};
+  return requests;
+}
+
+}  // namespace
+
+TrialDriver::TrialDriver(Means means, const TaskWork& task, TrialWork work, const TaskHooks& hooks,
+                         TrialOwner& owner)
+    : means_(means),
+      common_(task),
+      work_(std::move(work)),
+      hooks_(hooks),
+      owner_(owner),
+      trial_(work_.plan.trial),
+      hosts_(work_.hosts, means.connections.count()),
+      leases_(leases_of_hosts(work_, common_.launcher)),
+      task_(task_of(common_, work_)),
+      log_watch_(work_.plan.experiment.log_policies),
+      printed_reports_(work_.plan.experiment.metrics.patterns) {}
+
+void TrialDriver::start() { feed(task_event::Begin{}); }
+
+// An attempt whose ranks have all ended without a failure is the last one, unless something very
+// late goes wrong.
+void TrialDriver::hear(HostNews news) {
+  std::visit([this](auto& each) { each.host = hosts_.node_of(each.host); }, news);
+  feed(RunEvent(news));
+  const auto* said = std::get_if<host_news::Said>(&news);
+  if (said != nullptr) tell_usage(said->message);
+  if (said == nullptr || !std::holds_alternative<message::RankEnded>(said->message) || !run_)
+    return;
+  if (!run_->has_no_ranks_left()) return;
+  if (run_->has_failed() && task_.may_restart())
+    means_.output.expect_another(of());
+  else
+    owner_.expect_end(trial_.trial);
+}
+
+void TrialDriver::tick() {
+  feed(run_event::Tick{});
+  feed(task_event::Tick{});
+}
+
+// What runs goes on.
+void TrialDriver::journal_failed(const Error& why) {
+  if (go_ != Go::allowed) feed(run_event::StartForbidden{why});
+}
+
+void TrialDriver::act_on_stop(int signal) {
+  stops_.push_back(signal);
+  feed(run_event::StopRequested{signal});
+}
+
+// What else is known of hosts by then is not the next attempt's.
+void TrialDriver::settle() {
+  while (std::exchange(has_run_ended_, false)) {
+    end_watches(task_.attempt());
+    hooks_.on_attempt_over(task_.attempt(), run_->outcome());
+    AttemptEnd end = end_of(run_->outcome());
+    end.is_hopeless = std::exchange(is_hopeless_, false);
+    end.is_unrecorded = means_.journal.trouble().has_value();
+    feed(task_event::AttemptOver{end});
+  }
+}
+
+std::optional<Instant> TrialDriver::next_deadline() const {
+  return earliest({run_ ? run_->next_deadline() : std::nullopt, task_.next_deadline()});
+}
+
+RunOutcome TrialDriver::outcome(std::optional<int> signal) const {
+  RunOutcome outcome = run_ ? run_->outcome() : RunOutcome();
+  outcome.ranks.resize(trial_.ranks.size());
+  if (signal) interrupt(outcome, *signal);
+  return outcome;
+}
+
+bool TrialDriver::uses(int host) const {
+  if (!hosts_.is_on(host) || !run_ || run_->over()) return false;
+  const HostState state = run_->host_state(hosts_.node_of(host));
+  return state != HostState::finished && state != HostState::failed;
+}
+
+Instant TrialDriver::time_of(int host, Instant at, Instant now) const {
+  return run_ ? run_->time_of(hosts_.node_of(host), at, now) : now;
+}
+
+void TrialDriver::feed(const RunEvent& event) {
+  if (!run_ || owner_.is_displaced()) return;
+  for (const RunAction& action : run_->on(event, now()))
+    std::visit([this](const auto& a) { perform(a); }, action);
+}
+
+void TrialDriver::feed(const TaskEvent& event) {
+  if (owner_.is_displaced()) return;
+  const bool was_running = task_.attempts().back() == AttemptState::running;
+  const std::vector<TaskAction> actions = task_.on(event, now());
+  note(event, was_running);
+  for (const TaskAction& action : actions)
+    std::visit([this](const auto& a) { perform(a); }, action);
+}
+
+// What brings the end about is written down with it.
+void TrialDriver::note(const TaskEvent& event, bool was_running) {
+  last_end_.reset();
+  if (const auto* over = std::get_if<task_event::AttemptOver>(&event)) {
+    last_end_ = over->end;
+    if (!task_.over()) write(journal_record::AttemptOver{over->end}, JournalWriter::Durable::no);
+  }
+  if (!std::holds_alternative<task_event::AttemptFailing>(event) || !was_running) return;
+  journal_record::AttemptFailing failing;
+  if (run_ && !run_->failures().empty()) failing.first = run_->failures().front();
+  write(failing, JournalWriter::Durable::no);
+}
+
+// What the run has taken of it.
+void TrialDriver::tell_usage(const Message& said) {
+  const auto tell = [this](int rank) {
+    const RankUsage* const usage = run_ ? run_->usage_of(rank) : nullptr;
+    if (usage != nullptr) hooks_.on_usage(rank, *usage);
+  };
+  if (const auto* used = std::get_if<message::Usage>(&said))
+    for (const UsageOfRank& each : used->ranks) tell(each.rank);
+  if (const auto* ended = std::get_if<message::RankEnded>(&said)) tell(ended->rank);
+  if (const auto* started = std::get_if<message::RankStarted>(&said); started && run_)
+    if (const std::vector<int>* const cpus = run_->cpus_of(started->rank))
+      hooks_.on_bound(started->rank, *cpus);
+}
+
+void TrialDriver::look_at(const OutputChunk& chunk) {
+  if (owner_.is_displaced()) return;
+  for (const MetricsReport& report : metrics_watch_.look(chunk)) hooks_.on_report(report);
+  for (const MetricsReport& report : printed_reports_.look(chunk)) hooks_.on_report(report);
+  tell_ignored_lines();
+  matched(log_watch_.look(chunk), chunk.of.attempt);
+}
+
+void TrialDriver::tell_ignored_lines() {
+  const std::uint64_t before = std::exchange(ignored_lines_, metrics_watch_.ignored());
+  if (ignored_lines_ > before) hooks_.on_ignored_lines(ignored_lines_ - before);
+}
+
+void TrialDriver::matched(const std::vector<PolicyMatch>& matches, int attempt) {
+  for (const PolicyMatch& match : matches) {
+    const LogPolicy& policy = work_.plan.experiment.log_policies[match.policy];
+    if (policy.cancels_retries) note_hopeless(attempt);
+    hooks_.on_match(policy, match);
+  }
+}
+
+// What still comes of an attempt that is over says nothing of the next one.
+void TrialDriver::note_hopeless(int attempt) {
+  const AttemptState last = task_.attempts().back();
+  const bool is_over = last != AttemptState::running && last != AttemptState::failing;
+  if (is_over || attempt != task_.attempt()) return;
+  if (!std::exchange(is_hopeless_, true))
+    write(journal_record::AttemptHopeless{}, JournalWriter::Durable::no);
+}
+
+// Another attempt prints from here on.
+void TrialDriver::end_watches(int attempt) {
+  matched(log_watch_.end(), attempt);
+  metrics_watch_.end();
+  printed_reports_.end();
+  tell_ignored_lines();
+}
+
+// The first attempt of a task is prepared meanwhile: nothing is started before it is on the disk
+// that ranks are, which comes after this. Of any other whoever goes on with the task has to know
+// that hosts may have it. What is known of the one before is forgotten by no host until it is
+// written down that it is over.
+void TrialDriver::perform(const task_action::BeginAttempt& action) {
+  journal_record::AttemptBegun begun{action.number};
+  if (common_.time != nullptr) begun_ = common_.time->now_ms();
+  if (common_.is_search) begun.place = place_of(trial_);
+  const bool is_first_of_all = action.number == 0 && is_first();
+  if (is_first_of_all) {
+    write(begun, JournalWriter::Durable::no);
+    return begin_attempt();
+  }
+  // Of a trial that has run before nothing else says that there is another one.
+  const bool is_restart = action.number > 0;
+  is_being_written_ = true;
+  write(begun, is_restart ? JournalWriter::Durable::yes : JournalWriter::Durable::no, [this] {
+    begin_written_attempt();
+    owner_.settle();
+  });
+}
+
+// One that begins with a stop starts nothing: it need not wait for a disk that hangs.
+void TrialDriver::begin_written_attempt() {
+  if (std::exchange(is_being_written_, false) && !owner_.is_displaced()) begin_attempt();
+}
+
+Run::Rules TrialDriver::run_rules() const {
+  Run::Rules rules;
+  rules.ports = work_.port_needs;
+  rules.stop_notice = work_.plan.experiment.stop_notice;
+  rules.stop_grace = work_.plan.experiment.stop_grace;
+  const bool is_first = task_.restarts() == 0;
+  // Whoever has it already does not ask for it again.
+  if (means_.context.travels)
+    rules.delivery =
+        means_.context.is_named ? Run::Delivery::packed_context : Run::Delivery::context;
+  // Hosts know what became of their ranks until that is written down.
+  if (means_.journal.is_kept()) rules.hosts = Run::Hosts::kept;
+  if (task_.may_restart()) rules.hosts = is_first ? Run::Hosts::kept : Run::Hosts::kept_always;
+  if (owner_.expects_trials()) rules.hosts = Run::Hosts::kept_always;
+  rules.of = of();
+  rules.task_id = common_.task_id;
+  rules.looks_for_networks = looks_for_networks(work_.plan);
+  const GpuWait& wait = work_.plan.experiment.gpu_wait;
+  if (wait.is_for_all || !is_first || owner_.expects_trials()) rules.gpu_wait = wait.limit;
+  for (const LeaseRequest& request : leases_) rules.holds.push_back(!request.wants.empty());
+  return rules;
+}
+
+void TrialDriver::begin_attempt() {
+  const int number = task_.attempt();
+  start_frame_.clear();
+  go_ = Go::not_wanted;
+  awaiting_go_.clear();
+  end_watches(number - 1);  // a host that was lost may have told more of the one before
+  means_.streams.begin_attempt(of(), trial_, hosts_);
+  run_.emplace(trial_, TrialConnections(means_.connections, hosts_), run_rules());
+  const bool is_first_of_all = number == 0 && is_first() && !work_.is_left;
+  if (is_first_of_all) return;
+  if (number > 0 || work_.is_left) hooks_.on_attempt(number, begun_);
+  if (means_.journal.trouble()) feed(run_event::StartForbidden{*means_.journal.trouble()});
+  if (means_.context.failure) feed(run_event::ContextFailed{*means_.context.failure});
+  for (const int signal : stops_) feed(run_event::StopRequested{signal});
+  if (has_run_ended_) return;
+  for (int node = 0; node < hosts_.count(); ++node) {
+    want_host(node);
+    if (means_.connections.is_up(of_task(node))) feed(host_news::Up{node});
+  }
+}
+
+// While the delay passes, hosts that were lost are looked for.
+void TrialDriver::perform(const task_action::AnnounceRestart& action) {
+  hooks_.on_restart(action);
+  for (int node = 0; node < hosts_.count(); ++node) want_host(node);
+}
+
+message::Prepare TrialDriver::prepare_message(int node) const {
+  const PlannedHost& planned = trial_.hosts[static_cast<std::size_t>(node)];
+  const ExperimentConfig& experiment = work_.plan.experiment;
+  message::Prepare prepare;
+  prepare.of = of();
+  prepare.task_id = common_.task_id;
+  prepare.hold_ports = held_ports(work_.port_needs, trial_, node);
+  prepare.files = run_files(experiment);
+  prepare.stop_signal = signal_number(experiment.stop_signal).value_or(prepare.stop_signal);
+  prepare.stop_notice = experiment.stop_notice;
+  prepare.stop_grace = experiment.stop_grace;
+  prepare.reconnect_window = experiment.reconnect_window;
+  prepare.launcher_wait = experiment.launcher_wait.value_or(brief_launcher_wait);
+  prepare.spool = {most_spooled, experiment.spool_overflow == SpoolOverflow::drop};
+  if (means_.streams.is_remote(of_task(node))) prepare.output_packing = OutputPacking::lz4;
+  if (means_.context.delivery) prepare.context = means_.context.delivery->context();
+  if (trial_.hosts.size() > 1) prepare.interface = planned.host.interface;
+  prepare.wants_networks = looks_for_networks(work_.plan);
+  prepare.leases = leases_[static_cast<std::size_t>(node)];
+  // What the task has held it gets before all who wait, also from a new agent, which holds nothing.
+  if (task_.restarts() > 0) prepare.leases.order = TicketOrder{0, 0, common_.task_id};
+  const bool has_all_slots = static_cast<int>(planned.slots.size()) == slot_count(planned.host);
+  prepare.cpu_binding = {experiment.cpu_binding,
+                         has_all_slots && experiment.needs.slots.is_whole()};
+  prepare.gpu_wait = experiment.gpu_wait;
+  prepare.checkpoint_directory = checkpoint_directory(experiment, common_.task_id, trial_.trial);
+  for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
+    prepare.ranks.push_back({rank, experiment.entrypoint, common_.working_directory,
+                             work_.environment_of(rank, task_.attempt())});
+    fill_in_checkpoints(prepare.ranks.back().environment, prepare.checkpoint_directory);
+  }
+  return prepare;
+}
+
+void TrialDriver::perform(const run_action::SendPrepare& action) {
+  const message::Prepare prepare = prepare_message(action.host);
+  const std::size_t ranks = prepare.ranks.size();
+  std::size_t bytes = 0;
+  for (const RankCommand& command : prepare.ranks) bytes += size_of(command);
+  const std::string payload = encode_message(prepare);
+  const bool is_too_large = bytes > most_rank_bytes;
+  if (is_too_large || payload.size() > max_control_payload)
+    return refuse_prepare(
+        action.host,
+        fmt::format(
+            "the arguments and environments of its {} ranks are {} MiB; a host takes {} MiB", ranks,
+            (is_too_large ? bytes : payload.size()) >> 20,
+            (is_too_large ? most_rank_bytes : max_control_payload) >> 20),
+        "pass large data in a file");
+  if (prepare.hold_ports > most_held_ports)
+    return refuse_prepare(action.host,
+                          fmt::format("its {} ranks need {} ports; a host holds {}", ranks,
+                                      prepare.hold_ports, most_held_ports),
+                          "use more hosts");
+  means_.streams.send(of_task(action.host), encode_frame(FrameKind::control, payload));
+}
+
+// Run is not entered while it waits for its actions to be carried out: this comes as an event.
+void TrialDriver::refuse_prepare(int node, std::string what, std::string hint) {
+  const Error why = make_error(ErrorClass::config, std::move(what), std::move(hint));
+  means_.timers.post([&streams = means_.streams, host = of_task(node), why] {
+    streams.break_protocol(host, why);
+  });
+}
+
+void TrialDriver::perform(const run_action::SendContext& action) {
+  const int host = of_task(action.host);
+  auto& delivery = means_.context.delivery;
+  if (delivery && delivery->wanted(host, action.taken)) return;
+  means_.timers.post([&streams = means_.streams, host] {
+    streams.break_protocol(host, not_our_protocol("took more of the context than it was sent"));
+  });
+}
+
+void TrialDriver::perform(const run_action::SendGo& action) {
+  // A host that is lost may have to be sent it again.
+  if (!task_.may_restart() && !owner_.expects_trials()) means_.context.delivery.reset();
+  if (go_ == Go::allowed) return send_go(action.host);
+  awaiting_go_.push_back(action.host);
+  if (std::exchange(go_, Go::being_written) == Go::being_written) return;
+  message::Go start = run_->start_message();
+  start.of = of();
+  feed(task_event::RanksStarting{});
+  write(journal_record::RanksStarted{std::move(start)}, JournalWriter::Durable::yes,
+        [this] { allow_start(); });
+}
+
+// What has come meanwhile wins: a stop, or that no attempt may begin.
+void TrialDriver::allow_start() {
+  const std::vector<int> nodes = std::exchange(awaiting_go_, {});
+  if (owner_.is_displaced() || means_.journal.trouble() || run_->phase() != RunPhase::running)
+    return;
+  go_ = Go::allowed;
+  for (const int node : nodes) send_go(node);
+  owner_.settle();
+}
+
+void TrialDriver::send_go(int node) {
+  const int host = of_task(node);
+  means_.connections.begin_ranks(host, now());
+  means_.streams.begin_ranks(host);
+  if (start_frame_.empty()) start_frame_ = frame_of(about(run_->start_message(), of()));
+  means_.streams.send(host, start_frame_);
+}
+
+void TrialDriver::perform(const run_action::AllStarted&) {
+  if (task_.attempt() == 0 && is_first()) tell_of_logins();
+  hooks_.on_all_started();
+}
+
+// Where a lost connection is to end no ranks, this does.
+void TrialDriver::tell_of_logins() {
+  const ExperimentConfig& experiment = work_.plan.experiment;
+  const bool is_patient =
+      experiment.reconnect_window > milliseconds(0) ||
+      experiment.launcher_wait.value_or(brief_launcher_wait) > brief_launcher_wait;
+  std::vector<std::string> hosts;
+  for (int node = 0; node < hosts_.count(); ++node)
+    if (is_patient && means_.streams.is_remote(of_task(node)) && run_->ends_with_login(node))
+      hosts.push_back(trial_.hosts[static_cast<std::size_t>(node)].host.name);
+  if (hosts.empty()) return;
+  hooks_.on_note(
+      fmt::format("warning: no rank on {} outlives a lost connection: logind there kills what a "
+                  "login has started when it ends; 'KillUserProcesses=no' in its logind.conf "
+                  "spares them",
+                  summarize_hosts(hosts)));
+}
+
+void TrialDriver::perform(const run_action::Stopping& action) {
+  feed(task_event::AttemptFailing{});
+  const bool is_last = !task_.may_restart();
+  if (is_last) owner_.expect_end(trial_.trial);
+  hooks_.on_stopping(action.why, is_last);
+}
+
+// What is written may be told when the trial is gone.
+void TrialDriver::write(JournalRecord record, JournalWriter::Durable durable,
+                        std::function<void()> then) {
+  means_.journal.write_of(trial_.trial, std::move(record), durable,
+                          [alive = std::weak_ptr(alive_), then = std::move(then)] {
+                            if (then && !alive.expired()) then();
+                          });
+}
+
+void TrialDriver::want_host(int node) {
+  const int host = of_task(node);
+  means_.connections.want(host, now());
+  if (!means_.connections.is_expected(host))
+    owner_.carry_out(means_.connections.reach_anew(host, now()));
+}
+
+void TrialDriver::perform(const host_action::Send& action) {
+  means_.streams.perform({of_task(action.host), about(action.message, of())});
+}
+
+void TrialDriver::perform(const run_action::LetGo& action) {
+  owner_.let_go_of_host(of(), of_task(action.host));
+}
+
+void TrialDriver::perform(const run_action::Dismiss& action) {
+  owner_.dismiss_host(trial_.trial, of_task(action.host));
+}
+
+void TrialDriver::perform(const run_action::Keep& action) {
+  owner_.keep_host(trial_.trial, of_task(action.host));
+}
+
+// Reports in the logs are counted there. What a policy has found may have been told to nobody, and
+// what was told may not have been written down.
+void TrialDriver::look_back(TaskResumption& resumption) {
+  const TrialReplay& replay = resumption.replay.trials.at(trial_.trial);
+  TrialLeft& left = resumption.left[trial_.trial];
+  is_hopeless_ = replay.is_hopeless;
+  means_.streams.adopt_attempt({trial_.trial, replay.attempt}, trial_, hosts_,
+                               std::move(left.positions));
+  const auto& policies = work_.plan.experiment.log_policies;
+  for (const std::size_t policy : left.known_matches) {
+    log_watch_.know(policy);
+    if (policies[policy].cancels_retries) note_hopeless(replay.attempt);
+  }
+  for (const OutputChunk& chunk : std::exchange(left.last_output, {})) {
+    (void)metrics_watch_.look(chunk);
+    (void)printed_reports_.look(chunk);
+    matched(log_watch_.look(chunk), replay.attempt);
+  }
+  ignored_lines_ = metrics_watch_.ignored();
+  stops_ = resumption.replay.stop_signals;
+}
+
+void TrialDriver::adopt_run(const Replay& task) {
+  const TrialReplay& replay = task.trials.at(trial_.trial);
+  Run::Adopted known;
+  known.go = replay.go;
+  known.started_at = replay.started_at;
+  known.is_failing = task_.attempts().back() == AttemptState::failing;
+  known.failure = replay.failure;
+  known.stop_signals = task.stop_signals;
+  known.stopped_at = task.stopped_at;
+  go_ = Go::allowed;
+  for (int node = 0; node < hosts_.count(); ++node) means_.streams.adopt_ranks(of_task(node));
+  run_.emplace(trial_, TrialConnections(means_.connections, hosts_), run_rules());
+  for (const RunAction& action : run_->adopt(known, now()))
+    std::visit([this](const auto& a) { perform(a); }, action);
+}
+
+}  // namespace train

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/frames/json_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "config_schema/text/text.hpp"
+
+namespace train {
+
+using nlohmann::json;
+
+namespace {
+
+bool is_text(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0 || text.front() == '\0')
+      return false;  // NUL is kept out of JSON strings as well
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  throw Malformed{"bad hex digit"};
+}
+
+}  // namespace
+
+json from_bytes(std::string_view bytes) {
+  if (is_text(bytes)) return json(std::string(bytes));
+  std::string hex;
+  hex.reserve(bytes.size() * 2);
+  for (const char byte : bytes)
+    fmt::format_to(std::back_inserter(hex), "{:02x}", static_cast<unsigned char>(byte));
+  return json{{"hex", hex}};
+}
+
+std::string to_bytes(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_object() || !value.contains("hex") || !value["hex"].is_string())
+    throw Malformed{"expected a string"};
+  const auto& hex = value["hex"].get_ref<const std::string&>();
+  if (hex.size() % 2 != 0) throw Malformed{"odd number of hex digits"};
+  std::string bytes;
+  bytes.reserve(hex.size() / 2);
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(hex_digit(hex[i]) << 4 | hex_digit(hex[i + 1]));
+  return bytes;
+}
+
+const json& field(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw Malformed{fmt::format("field '{}' is missing", name)};
+  return *found;
+}
+
+std::string text_field(const json& object, const char* name) {
+  return to_bytes(field(object, name));
+}
+
+std::string text_field(const json& object, const char* name, std::size_t most) {
+  std::string text = text_field(object, name);
+  if (text.size() > most) throw Malformed{fmt::format("field '{}' is too long", name)};
+  return text;
+}
+
+bool bool_field(const json& object, const char* name) {
+  const json& value = field(object, name);
+  if (!value.is_boolean()) throw Malformed{fmt::format("field '{}' is no boolean", name)};
+  return value.get<bool>();
+}
+
+namespace {
+
+std::int64_t number_in(const json& value, const char* name, std::int64_t lowest,
+                       std::int64_t highest) {
+  const bool too_big = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
+  if (!value.is_number_integer() || too_big)
+    throw Malformed{fmt::format("field '{}' is no integer", name)};
+  const auto number = value.get<std::int64_t>();
+  if (number < lowest || number > highest)
+    throw Malformed{fmt::format("field '{}' is out of range: {}", name, number)};
+  return number;
+}
+
+}  // namespace
+
+std::int64_t number_field(const json& object, const char* name, std::int64_t lowest,
+                          std::int64_t highest) {
+  return number_in(field(object, name), name, lowest, highest);
+}
+
+std::uint64_t bytes_field(const json& object, const char* name) {
+  return static_cast<std::uint64_t>(number_field(object, name));
+}
+
+int int_field(const json& object, const char* name, int lowest, int highest) {
+  return static_cast<int>(number_field(object, name, lowest, highest));
+}
+
+std::optional<int> optional_int_field(const json& object, const char* name, int lowest,
+                                      int highest) {
+  if (!object.contains(name)) return std::nullopt;
+  return int_field(object, name, lowest, highest);
+}
+
+std::vector<int> int_list_field(const json& object, const char* name, int lowest, int highest,
+                                std::size_t most) {
+  const json& list = array_field(object, name, most);
+  std::vector<int> numbers;
+  numbers.reserve(list.size());
+  for (const json& value : list)
+    numbers.push_back(static_cast<int>(number_in(value, name, lowest, highest)));
+  return numbers;
+}
+
+// Far enough (73 years of uptime) for every real clock, and near enough for differences and sums of
+// two instants never to overflow.
+Instant instant_field(const json& object, const char* name) {
+  return Instant(number_field(object, name, 0, std::int64_t{1} << 61));
+}
+
+const json& array_field(const json& object, const char* name) {
+  const json& value = field(object, name);
+  if (!value.is_array()) throw Malformed{fmt::format("field '{}' is no list", name)};
+  return value;
+}
+
+const json& array_field(const json& object, const char* name, std::size_t most) {
+  const json& list = array_field(object, name);
+  if (list.size() > most) throw Malformed{fmt::format("field '{}' is too long", name)};
+  return list;
+}
+
+Result<void> read_document(std::string_view text, std::size_t longest, std::string_view refused,
+                           const std::function<void(const json&)>& read) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(ErrorClass::host, fmt::format("{}: {}", refused, why));
+  };
+  if (text.size() > longest) return refuse("it is too long");
+  try {
+    read(json::parse(text));
+  } catch (const Malformed& malformed) {
+    return refuse(malformed.what);
+  } catch (const json::exception&) {
+    return refuse("it is no JSON");  // whose own words would quote all of it
+  }
+  return {};
+}
+
+}  // namespace train

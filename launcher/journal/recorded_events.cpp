@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/journal/recorded_events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "config_schema/text/text.hpp"
+#include "launcher/run/outcome.hpp"
+
+namespace train {
+
+namespace {
+
+using What = RecordedEvent::What;
+
+std::string words_of(Sequel why) {
+  switch (why) {
+    case Sequel::restart:
+      break;
+    case Sequel::succeeded:
+      return "succeeded";
+    case Sequel::stopped:
+      return "stopped";
+    case Sequel::never_started:
+      return "failed, and no rank was ever started";
+    case Sequel::invalid_hyperparameters:
+      return "failed, and not restarted: its hyperparameters make no sense";
+    case Sequel::hopeless:
+      return "failed, and not restarted: a log policy says that it would fail again";
+    case Sequel::unrecorded:
+      return "failed, and not restarted: its journal cannot be written";
+    case Sequel::processes_left:
+      return "failed, and not restarted: processes of it are left";
+    case Sequel::no_restarts_left:
+      return "failed";
+  }
+  return "ended";
+}
+
+std::string ranks_text(int count) { return fmt::format("{} rank{}", count, count == 1 ? "" : "s"); }
+
+class EventTeller {
+ public:
+  EventTeller(const TaskRecord& task, const std::vector<JournalEntry>& journal)
+      : task_(task), journal_(journal), hosts_(split(task.hosts, ',')) {
+    for (const JournalEntry& entry : journal)
+      if (const auto* started = std::get_if<journal_record::RanksStarted>(&entry.record))
+        if (started->booted) boots_.emplace(entry.boot_id, *started->booted);
+  }
+
+  std::vector<RecordedEvent> tell() {
+    events_.push_back({.what = What::created, .at = task_.created, .words = "launched"});
+    for (const JournalEntry& entry : journal_) {
+      if (is_of_trial(entry.record)) choose(entry.trial);
+      RecordedEvent event =
+          std::visit([this](const auto& record) { return this->of(record); }, entry.record);
+      if (const auto at = time_of(entry); at && !is_recorded_end(event)) event.at = at;
+      events_.push_back(std::move(event));
+    }
+    add_end();
+    return std::move(events_);
+  }
+
+ private:
+  // The record has the same.
+  bool is_recorded_end(const RecordedEvent& event) const {
+    return event.what == What::task_over && is_final(task_.state);
+  }
+
+  std::optional<UnixMillis> time_of(const JournalEntry& entry) const {
+    if (entry.wall) return entry.wall->count();
+    const auto boot = boots_.find(entry.boot_id);
+    if (boot == boots_.end()) return std::nullopt;
+    return (boot->second + std::chrono::floor<milliseconds>(entry.at)).count();
+  }
+
+  // What follows is about this trial.
+  void choose(int trial) {
+    attempts_[trial_] = attempt_;
+    trial_ = trial;
+    attempt_ = attempts_[trial];
+  }
+
+  RecordedEvent of(const journal_record::Supervised& record) const {
+    return {.what = What::supervised,
+            .words = record.epoch == 1 ? "its launcher begins" : "another launcher takes it over"};
+  }
+  RecordedEvent of(const journal_record::AttemptBegun& record) {
+    attempt_ = record.attempt;
+    RecordedEvent event{.what = What::attempt_begun,
+                        .attempt = attempt_,
+                        .words = fmt::format("attempt {}: its hosts are prepared", record.attempt)};
+    const auto recorded =
+        std::find_if(task_.attempts.begin(), task_.attempts.end(),
+                     [&](const AttemptRecord& each) { return each.number == record.attempt; });
+    if (recorded != task_.attempts.end()) event.at = recorded->started;
+    return event;
+  }
+  RecordedEvent of(const journal_record::RanksStarted&) const {
+    return {.what = What::ranks_started,
+            .attempt = attempt_,
+            .words = fmt::format("{} {} told to start", ranks_text(task_.world_size),
+                                 task_.world_size == 1 ? "is" : "are")};
+  }
+  RecordedEvent of(const journal_record::AttemptFailing& record) const {
+    RecordedEvent event{.what = What::attempt_failing, .attempt = attempt_};
+    if (!record.first) {
+      event.words = "the ranks are stopped";
+      return event;
+    }
+    const Failure& first = *record.first;
+    event.rank = first.rank;
+    if (first.host >= 0 && static_cast<std::size_t>(first.host) < hosts_.size())
+      event.host = hosts_[static_cast<std::size_t>(first.host)];
+    event.words = first.error.diagnostics.front().message;
+    return event;
+  }
+  RecordedEvent of(const journal_record::AttemptHopeless&) const {
+    return {.what = What::attempt_hopeless,
+            .attempt = attempt_,
+            .words = "a log policy says that another attempt would fail again"};
+  }
+  RecordedEvent of(const journal_record::AttemptOver&) const {
+    return {
+        .what = What::attempt_over,
+        .attempt = attempt_,
+        .words = fmt::format("attempt {} is over, and another one follows", attempt_.value_or(0))};
+  }
+  RecordedEvent of(const journal_record::TrialOver& record) const {
+    RecordedEvent event{.what = What::trial_over, .attempt = attempt_};
+    event.words = fmt::format("trial {} is over: {}", trial_, words_of(record.why));
+    return event;
+  }
+  static RecordedEvent of(const journal_record::SearchDecided& record) {
+    RecordedEvent event{.what = What::search_decided};
+    for (const SearchDecision& each : record.decisions)
+      event.words += (event.words.empty() ? "" : "; ") + describe(each);
+    return event;
+  }
+  RecordedEvent of(const journal_record::StopRequested& record) {
+    if (!signal_) signal_ = record.signal;
+    return {.what = What::stop_requested,
+            .attempt = attempt_,
+            .words = record.signal == runtime_over
+                         ? std::string(runtime_over_text)
+                         : "stop requested by " + signal_name(record.signal)};
+  }
+  RecordedEvent of(const journal_record::TaskOver& record) {
+    has_end_ = true;
+    RecordedEvent event{
+        .what = What::task_over, .attempt = attempt_, .words = words_of(record.why)};
+    const std::optional<int> signal = record.signal ? record.signal : signal_;
+    if (record.why == Sequel::stopped && signal) event.words = stop_text(*signal);
+    if (is_final(task_.state)) event.at = task_.ended;
+    return event;
+  }
+
+  // The end of a task whose launcher has died, or could not write it down, is only in its record.
+  void add_end() {
+    if (has_end_ || !is_final(task_.state)) return;
+    events_.push_back({.what = What::task_over,
+                       .at = task_.ended,
+                       .attempt = attempt_,
+                       .words = std::string(to_string(task_.state))});
+  }
+
+  const TaskRecord& task_;
+  const std::vector<JournalEntry>& journal_;
+  const std::vector<std::string_view> hosts_;  ///< in rank order
+  std::map<std::string, milliseconds> boots_;  ///< when each was, by its id
+  std::vector<RecordedEvent> events_;
+  int trial_ = 0;
+  std::optional<int> attempt_;                  ///< of that trial
+  std::map<int, std::optional<int>> attempts_;  ///< of the other trials
+  std::optional<int> signal_;                   ///< by which the user has first asked for the end
+  bool has_end_ = false;
+};
+
+}  // namespace
+
+std::vector<RecordedEvent> recorded_events(const TaskRecord& task,
+                                           const std::vector<JournalEntry>& journal) {
+  return EventTeller(task, journal).tell();
+}
+
+}  // namespace train
