@@ -201,7 +201,7 @@ Result<int> tell_no_agent(const Sweep& sweep) {
     proof = within_limits(std::move(left));
   }
   if (write_whole(STDOUT_FILENO, frame_of(proof)) != 0)
-    return fail(ErrorClass::host, "nobody is left to be told that there is no agent");
+    return fail(ErrorClass::host, "no client is left to be told that there is no agent");
   return 0;
 }
 

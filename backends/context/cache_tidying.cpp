@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "backends/context/host_cache.hpp"
 #include "backends/posix/files.hpp"
@@ -32,10 +33,12 @@ bool is_old(int folder, const std::string& name, std::chrono::hours age, struct 
   return status.st_uid == ::geteuid() && now - std::chrono::seconds(status.st_mtim.tv_sec) > age;
 }
 
-bool is_locked(int folder, const std::string& name) {
-  const Descriptor run(
-      ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  return run && ::flock(run.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+// The folder, locked, so that no agent adopts it meanwhile. Nothing where an agent has it, or where
+// it cannot be opened. On a file system without locks, only its age protects it.
+Descriptor lock_unused(int folder, const std::string& name) {
+  Descriptor run(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const bool is_used = run && ::flock(run.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return is_used ? Descriptor() : std::move(run);
 }
 
 // --- Names that are ours; whatever else lies in a cache is its user's ---
@@ -102,7 +105,9 @@ void tidy_runs(int folder, const CacheAges& ages, const std::atomic<bool>& cance
     const bool is_part = is_incomplete(name, is_key);
     if (!is_part && !is_key(name)) continue;
     if (!is_old(folder, name, is_part ? ages.incomplete : ages.runs, status)) continue;
-    if (!S_ISDIR(status.st_mode) || is_locked(folder, name)) continue;
+    if (!S_ISDIR(status.st_mode)) continue;
+    const Descriptor locked = lock_unused(folder, name);
+    if (!locked) continue;
     // Renamed first: what is removed only in part has no name that anybody would look for.
     const std::string going = is_part ? name : fmt::format(".{}.{}", name, old_ending);
     if (going != name && ::renameat(folder, name.c_str(), folder, going.c_str()) != 0) continue;

@@ -190,8 +190,9 @@ std::optional<HostCache::Copy> HostCache::existing_copy(const std::string& key) 
   struct stat status {};
   if (!folder || ::fstat(folder.get(), &status) != 0 || status.st_uid != ::geteuid())
     return std::nullopt;
-  (void)::flock(folder.get(), LOCK_SH | LOCK_NB);
-  // Somebody who found it old may have begun to remove it before it was locked.
+  // Locked by a process that removes old copies: it is about to lose its name.
+  if (::flock(folder.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return std::nullopt;
+  // It may have lost its name before it was locked.
   struct stat named {};
   if (::fstatat(runs(), key.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
       named.st_dev != status.st_dev || named.st_ino != status.st_ino)

@@ -75,7 +75,7 @@ void look_up_own_name(HostFitness& fitness) {
     // Its code for "there is none"; anything else is a trouble of the system's.
     fitness.name_trouble = in_one_line(said.error());
     if (fitness.name_trouble.starts_with("it ended with code 2"))
-      fitness.name_trouble = "nobody knows it";
+      fitness.name_trouble = "it does not resolve";
     return;
   }
   // "10.0.0.1  STREAM node01", several times each.

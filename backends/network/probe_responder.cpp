@@ -35,11 +35,10 @@ struct ProbeResponder::Connection {
 
 Result<std::unique_ptr<ProbeResponder>> ProbeResponder::open(Loop& loop) {
   Descriptor socket = listen_on_all(0);
-  const int error = errno;
   const int port = socket ? port_of(socket) : 0;
   if (port == 0)
     return fail(ErrorClass::host,
-                "cannot listen for the probes of other hosts: " + system_reason(error),
+                "cannot listen for the probes of other hosts: " + system_reason(errno),
                 "too many ports or descriptors of this host are in use, or sockets are not "
                 "permitted");
   return std::unique_ptr<ProbeResponder>(new ProbeResponder(loop, std::move(socket), port));

@@ -115,7 +115,7 @@ Result<TimedSocket> TimedSocket::connect(const std::string& address, int port, D
   Descriptor socket(::socket(to->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return broken(errno);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to->storage), to->size) != 0) {
-    if (errno != EINPROGRESS) return broken(errno);
+    if (errno != EINPROGRESS && errno != EINTR) return broken(errno);
     if (!await_on(socket.get(), POLLOUT, deadline)) return too_late();
     if (const int error = pending_error(socket); error != 0) return broken(error);
   }

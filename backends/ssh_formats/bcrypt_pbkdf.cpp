@@ -165,13 +165,15 @@ bool make_block(const Hash& passphrase, std::string_view salt, std::uint32_t num
   if (!sha512(counted, salt_hash)) return false;
   Block block = bcrypt_hash(passphrase, salt_hash);
   result = block;
+  bool is_made = true;
   for (std::uint32_t i = 1; i < rounds; ++i) {
-    if (is_cancelled || !sha512(view(block), salt_hash)) return false;
+    is_made = !is_cancelled && sha512(view(block), salt_hash);
+    if (!is_made) break;
     block = bcrypt_hash(passphrase, salt_hash);
     for (std::size_t j = 0; j < result.size(); ++j) result[j] ^= block[j];
   }
   OPENSSL_cleanse(block.data(), block.size());
-  return true;
+  return is_made;
 }
 
 }  // namespace

@@ -245,14 +245,16 @@ Loaded parse_private_key(std::string_view text, std::string origin, const KeyOpe
 }
 
 std::optional<std::string> blob_of_encrypted_key(std::string_view text) {
-  const auto bytes = openssh_bytes(text);
+  auto bytes = openssh_bytes(text);
   if (!bytes) {
     if (text.find("ENCRYPTED") == text.npos) return std::nullopt;
     return std::string();
   }
-  const auto key = read_openssh(*bytes);
-  if (!key || !is_known_cipher(key->cipher)) return std::nullopt;
-  return std::string(key->blob);
+  std::optional<std::string> blob;
+  if (const auto key = read_openssh(*bytes); key && is_known_cipher(key->cipher))
+    blob = std::string(key->blob);
+  OPENSSL_cleanse(bytes->data(), bytes->size());  // a key that is not encrypted
+  return blob;
 }
 
 Result<std::shared_ptr<SigningKey>> load_private_key(const std::string& path, std::string origin,

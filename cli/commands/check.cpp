@@ -187,15 +187,15 @@ std::string summary_of(const HostCheck& check) {
   const std::size_t all = check.hosts.size();
   if (all == 1)
     return unfit > 0     ? "the host is unfit"
-           : unknown > 0 ? "nobody could tell whether the host is fit"
+           : unknown > 0 ? "it is not known whether the host is fit"
                          : "the host is fit";
   if (unfit + unknown == 0) return fmt::format("all {} hosts are fit", all);
   std::string text;
   if (unfit > 0)
     text = fmt::format("{} of {} hosts {} unfit", unfit, all, unfit == 1 ? "is" : "are");
   if (unknown == 0) return text;
-  if (unfit == 0) return fmt::format("of {} of {} hosts nobody could tell", unknown, all);
-  return fmt::format("{}, of {} nobody could tell", text, unknown);
+  if (unfit == 0) return fmt::format("{} of {} hosts could not be checked", unknown, all);
+  return fmt::format("{}, {} could not be checked", text, unknown);
 }
 
 // What was measured, in a line before the findings.
@@ -364,7 +364,7 @@ void add_check(CLI::App& app, Choice& choice) {
   CLI::App* command = app.add_subcommand("check", "Look whether hosts are fit, before a launch");
   command->group("Commands");
   command->footer(
-      "Exit codes: 0 all hosts are fit, 1 one is unfit, 2 of one nobody could tell; others as "
+      "Exit codes: 0 all hosts are fit, 1 one is unfit, 2 one could not be checked; others as "
       "everywhere.");
   add_config(*command, flags->request, "check for");
   add_hosts(*command, flags->request);

@@ -19,10 +19,9 @@ namespace {
 constexpr std::size_t largest_file = 64u << 20;
 
 tl::unexpected<Error> unreadable(const std::string& path) {
-  return fail(
-      ErrorClass::no_input,
-      fmt::format("'{}' cannot be read, so that nobody knows how its hosts are reached", path),
-      "look there for what its ranks may have left");
+  return fail(ErrorClass::no_input,
+              fmt::format("'{}' cannot be read: it says how its hosts are reached", path),
+              "look there for what its ranks may have left");
 }
 
 std::optional<std::string> text_in(const std::string& path) {

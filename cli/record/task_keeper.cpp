@@ -18,7 +18,7 @@ void TaskKeeper::keep_request(const TaskRequest& request, std::function<void()> 
   recorder_.run_first([store = store_, id = id_,
                        text = encode_request(request)] { return store->keep_request(id, text); },
                       [this, on_done = std::move(on_done)](const Result<void>& kept) {
-                        say_unkept("nobody can go on with this task", kept);
+                        say_unkept("no other launcher can resume this task", kept);
                         on_done();
                       });
 }

@@ -30,7 +30,7 @@ namespace train {
 namespace {
 
 tl::unexpected<Error> cannot(const TaskRecord& task, const std::string& why) {
-  return fail(ErrorClass::no_input, fmt::format("task {} cannot be gone on with: {}", task.id, why),
+  return fail(ErrorClass::no_input, fmt::format("task {} cannot be resumed: {}", task.id, why),
               fmt::format("train task kill {} looks for what is left of it on its hosts", task.id));
 }
 
@@ -126,7 +126,7 @@ Result<void> Adoption::take() {
   const auto known = replay_of(*entries);
   if (!known) return cannot(task_, known.error().diagnostics.front().message);
   if (known->over || known->first().attempt < 0)
-    return cannot(task_, "by its journal, nothing of it is to be gone on with");
+    return cannot(task_, "its journal says that nothing of it is left to resume");
   resume_.emplace();
   if (auto taken = take_logs(*known, *entries); !taken) return taken;
   const std::uint64_t epoch = known->epoch + 1;

@@ -153,7 +153,7 @@ void add_task_get(CLI::App& task, Choice& choice) {
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
   add_trial(*get, flags->trial);
-  get->add_flag("--force", flags->force, "Also over what is there");
+  get->add_flag("--force", flags->force, "Overwrite existing files");
   get->callback([&choice, flags] { choice.run = [flags] { return task_get_command(*flags); }; });
 }
 

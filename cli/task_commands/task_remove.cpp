@@ -91,8 +91,8 @@ Result<void> check_removable(const SqliteTaskStore& store, const TaskRecord& tas
 ExitCode remove_damaged(SqliteTaskStore& store, const std::string& prefix) {
   const auto removed = store.remove_damaged(prefix);
   if (!removed) return report(removed.error());
-  talk(terminal_text("task {} is removed; what its hosts may have of it is nobody's to end now",
-                     *removed));
+  talk(terminal_text(
+      "task {} is removed; what its hosts may still have of it is not ended any more", *removed));
   return ExitCode();
 }
 
@@ -107,7 +107,7 @@ ExitCode remove_named(SqliteTaskStore& store, const std::string& prefix, bool fo
   if (const auto removed = store.remove(task->id); !removed) return report(removed.error());
   talk(terminal_text("task {} is removed", task->id));
   if (!unsettled.empty())
-    talk(terminal_text("what {} may still have of it is nobody's to end now",
+    talk(terminal_text("what {} may still have of it is not ended any more",
                        summarize_hosts(unsettled)));
   return ExitCode();
 }
@@ -214,8 +214,7 @@ void add_task_rm(CLI::App& task, Choice& choice) {
 void add_task_prune(CLI::App& task, Choice& choice) {
   const auto flags = std::make_shared<TaskPruneFlags>();
   CLI::App* prune =
-      task.add_subcommand("prune", "Remove those of all tasks that have ended long ago")
-          ->group("Commands");
+      task.add_subcommand("prune", "Remove the records of old tasks")->group("Commands");
   prune->add_option("--older-than", flags->older_than, "That ended so long ago: 12h, 30d; else 7d")
       ->type_name("DURATION")
       ->check(names("duration"));

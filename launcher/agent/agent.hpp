@@ -43,7 +43,7 @@ class Agent {
 
   /// With ranks that outlive any launcher, the last of them ended so long ago without anybody who
   /// has asked for what they have printed: nobody will.
-  static constexpr std::chrono::hours longest_vigil{7 * 24};
+  static constexpr std::chrono::hours idle_limit{7 * 24};
 
   /// Once it is dismissed and nothing runs any more, the launcher gets so long to say goodbye.
   static constexpr milliseconds dismissal_limit{5'000};
@@ -146,7 +146,7 @@ class Agent {
   bool is_window_open() const;
   bool may_send_output() const;
   Instant fence_at() const;
-  Instant vigil_end() const { return std::max(idle_since_, last_heard_) + longest_vigil; }
+  Instant idle_end() const { return std::max(idle_since_, last_heard_) + idle_limit; }
   Instant last_call_of(const AgentAttempt& attempt) const;
   bool is_awaited() const;
   void tell_fence();

@@ -212,7 +212,7 @@ void Agent::watch_launcher() {
     return;
   }
   const bool is_dead = death_at_ && now_ >= *death_at_;
-  const bool is_forgotten = !has_fence() && now_ >= vigil_end();
+  const bool is_forgotten = !has_fence() && now_ >= idle_end();
   if (!has_processes() && (now_ >= fence_at() || (!link_ && is_dead) || is_forgotten)) leave();
 }
 
@@ -250,7 +250,7 @@ std::optional<Instant> Agent::next_deadline() const {
   } else if (!has_processes()) {  // what is being killed takes what it takes
     if (has_fence()) consider(fence_at());
     if (death_at_) consider(*death_at_);
-    if (!has_fence()) consider(vigil_end());
+    if (!has_fence()) consider(idle_end());
   }
   return deadline;
 }

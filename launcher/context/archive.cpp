@@ -219,7 +219,7 @@ Result<void> ArchiveReader::take_long_names() {
   long_names_ = {};
   if (auto path = take_record(records, "path")) long_names_.path = std::move(*path);
   if (auto target = take_record(records, "linkpath")) long_names_.target = std::move(*target);
-  if (!records.empty()) return refuse("a record that nobody writes");
+  if (!records.empty()) return refuse("an unknown record");
   state_ = State::long_header;
   return {};
 }
@@ -228,7 +228,7 @@ Result<void> ArchiveReader::take_long_names() {
 Result<void> ArchiveReader::begin(ContextEntry entry) {
   const std::string header = std::exchange(long_header_, {});
   if (!is_context_path(entry.path)) return refuse("a path that leaves it");
-  if (header != archive_header(entry)) return refuse("a header that nobody writes");
+  if (header != archive_header(entry)) return refuse("a header that is not in its usual form");
   const bool is_file = entry.kind == ContextEntry::Kind::file;
   const bool is_link = entry.kind == ContextEntry::Kind::link;
   if (!is_file && entry.size != 0) return refuse("content of something that has none");

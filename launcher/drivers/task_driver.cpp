@@ -194,13 +194,13 @@ void TaskDriver::displace(const Displacement& by) {
 void TaskDriver::told_of_another(int host, const message::Displaced& by) {
   const bool is_asked = !told_of_others_.empty();
   told_of_others_.emplace(host, Displacement{connections_.name(host), by.by});
-  if (work_.is_to_end) return weigh_what_was_told(false);
-  if (!is_asked) journal_.look([this](bool is_anothers) { weigh_what_was_told(is_anothers); });
+  if (work_.is_to_end) return check_displacement(false);
+  if (!is_asked) journal_.look([this](bool is_anothers) { check_displacement(is_anothers); });
 }
 
 // Whoever takes a task over says so in the journal before it meets a host: no host can make a
 // launcher leave its task by a lie.
-void TaskDriver::weigh_what_was_told(bool is_anothers) {
+void TaskDriver::check_displacement(bool is_anothers) {
   const auto told = std::exchange(told_of_others_, {});
   if (is_anothers && !told.empty()) return displace(told.begin()->second);
   for (const auto& [host, each] : told) distrust(each.by, host);

@@ -112,7 +112,7 @@ class TaskDriver final : private TrialOwner {
   void deliver_context();
   void happened(const ConnectionEvent& event);
   void told_of_another(int host, const message::Displaced& by);
-  void weigh_what_was_told(bool is_anothers);
+  void check_displacement(bool is_anothers);
   void distrust(const std::string& by, int host);
   void tick();
   void journal_failed(const Error& why);

@@ -253,7 +253,7 @@ AllReduceReport report_of_rank(int rank, int world, const AllReduceFacts& facts)
 }
 
 Result<AllReduceReport> report_of_all(const std::vector<AllReduceReport>& parts) {
-  if (parts.empty()) return cannot_join("nobody has told anything");
+  if (parts.empty()) return cannot_join("no rank has reported");
   AllReduceReport whole{parts[0].world, parts[0].times, {}};
   for (AllReduceTime& time : whole.times) time.wrong = 0;
   for (const AllReduceReport& part : parts) {

@@ -32,7 +32,10 @@ const StateTable<TaskState>& task_states() {
        {killed, "killed", "by `train task kill`", {}},
        {interrupted, "interrupted", "by Ctrl-C or a signal", {}},
        {timeout, "timeout", "stopped by train: its max_runtime was over", {}},
-       {lost, "lost", "the launcher died without a word, as somebody else found out", {}}});
+       {lost,
+        "lost",
+        "the launcher died without recording an end; another process found out",
+        {}}});
   return table;
 }
 

@@ -161,8 +161,8 @@ void HostStreams::attach(int host) {
             attach.positions.push_back({rank, at, {number, attempt}, is_of_metrics});
   }
   // Whatever it has to say of attempts that are over, it says once more.
-  stream.of_the_past = Repetitions();
-  stream.of_the_past.expect(to_repeat);
+  stream.stale_messages = Repetitions();
+  stream.stale_messages.expect(to_repeat);
   attach.credit = credit_of(stream);
   stream.now.is_attached = true;
   stream.now.link->send(frame_of(attach));
@@ -279,8 +279,8 @@ void HostStreams::received_message(int host, Message message) {
   }
   const auto about = attempt_of(message);
   if (about && !is_known(*about) && !may_be_strays_)
-    return break_protocol(host, not_our_protocol("spoke of an attempt that nobody has begun"));
-  if (about && is_of_the_past(host, *about)) return received_of_the_past(host, *about, message);
+    return break_protocol(host, not_our_protocol("spoke of an attempt that was never begun"));
+  if (about && is_stale(host, *about)) return receive_stale(host, *about, message);
   if (const auto* hello = std::get_if<message::Hello>(&message)) met(host, *hello);
   if (std::holds_alternative<message::NoAgent>(message)) of(host).presence = Presence::nothing;
   if (const auto* finished = std::get_if<message::Finished>(&message)) {
@@ -293,9 +293,9 @@ void HostStreams::received_message(int host, Message message) {
 
 // A trial that has given this host up did not wait for its end there; nor does anybody for what
 // was prepared for nothing.
-void HostStreams::received_of_the_past(int host, AttemptId of, const Message& message) {
+void HostStreams::receive_stale(int host, AttemptId of, const Message& message) {
   constexpr std::chrono::seconds span{2};
-  if (!this->of(host).of_the_past.add(ports_.timers.now(), span))
+  if (!this->of(host).stale_messages.add(ports_.timers.now(), span))
     return break_protocol(host, flood_error(span));
   if (!std::holds_alternative<message::Finished>(message)) return;
   if (is_stray(of)) return send(host, frame_of(message::DropLeases{of}));
@@ -324,7 +324,7 @@ bool HostStreams::is_over(AttemptId of) const {
   return found == trials_.end() || of.attempt < found->second.attempt;
 }
 
-bool HostStreams::is_of_the_past(int host, AttemptId of) const {
+bool HostStreams::is_stale(int host, AttemptId of) const {
   return is_over(of) || this->of(host).finished.contains(of);
 }
 

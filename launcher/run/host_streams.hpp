@@ -167,7 +167,7 @@ class HostStreams {
     std::uint64_t forget_behind = 0;  ///< once this is synced; the sink's number
     std::set<AttemptId> finished;     ///< that run, or are the last; their agent is done with them
     bool was_dismissed = false;       ///< its agent is told Bye, and has to hear it
-    Repetitions of_the_past;          ///< what it says of attempts that are over
+    Repetitions stale_messages;       ///< what it says of attempts that are over
     std::unique_ptr<SweepDriver> sweep;
   };
   /// A trial that was begun.
@@ -206,7 +206,7 @@ class HostStreams {
   void drop_sweep(Stream& stream);
   bool is_known(AttemptId of) const;
   bool is_over(AttemptId of) const;
-  bool is_of_the_past(int host, AttemptId of) const;
+  bool is_stale(int host, AttemptId of) const;
   void end_leases(int host, int trial);
   void forget_later(int host, AttemptId of);
   std::uint64_t* position_of(int host, const OutputChunk& chunk);
@@ -215,7 +215,7 @@ class HostStreams {
   void received(int host, std::string_view bytes);
   void received(int host, const Frame& frame);
   void received_message(int host, Message message);
-  void received_of_the_past(int host, AttemptId of, const Message& message);
+  void receive_stale(int host, AttemptId of, const Message& message);
   void met(int host, const message::Hello& hello);
   bool is_stray(AttemptId of) const { return may_be_strays_ && !is_known(of); }
   void received_output(int host, std::string_view payload);

@@ -280,7 +280,7 @@ class Run {
   RankOutcome* outcome_of(int host, int rank, const char* what);
   void rank_is_over(int host);
   void await_finish(HostRun& host);
-  void make_up_for(HostRun& host, const AlignedInstant& away);
+  void extend_drain_deadline(HostRun& host, const AlignedInstant& away);
   static std::string words_of_flood(const HostRun& host);
   AlignedInstant align(int host, Instant at) const;
   const message::AttemptStatus* status_in(const message::Hello& hello) const;

@@ -58,7 +58,7 @@ void Run::await_finish(HostRun& host) {
 
 // What it cannot say while it is out of reach it may say later, but not by being so again and
 // again.
-void Run::make_up_for(HostRun& host, const AlignedInstant& away) {
+void Run::extend_drain_deadline(HostRun& host, const AlignedInstant& away) {
   const nanoseconds window = connections_.timing().reconnect_window;
   const nanoseconds missed =
       std::min(now_ - (away.at - away.bound), std::max(window - host.missed, nanoseconds(0)));
@@ -75,7 +75,7 @@ void Run::hear(const host_news::Resumed& news) {
   // All that is known of its ranks is said once more.
   h.repetitions.expect(2 * trial_.hosts[news.host].rank_count);
   if (h.finish_by) {
-    make_up_for(h, news.away);
+    extend_drain_deadline(h, news.away);
     await_finish(h);
   }
   if (h.state == HostState::connecting) return prepare(news.host);

@@ -223,7 +223,7 @@ launches() {
     expect_status 76
     expect_err "^train: node03: its 'run.py' differs from that of node\[01-02\]"
     expect_err '^train: node04: '
-    expect_err '^train: 1 of 4 hosts is unfit, of 1 nobody could tell; nothing was started$'
+    expect_err '^train: 1 of 4 hosts is unfit, 1 could not be checked; nothing was started$'
     expect_err '^  --exclude-unfit launches on the others$'
     launch_in /srv/code -H "$hosts" -n 3 --exclude-unfit -- /usr/bin/python3 run.py
     expect_status 0
@@ -242,7 +242,7 @@ out_of_reach() {
     "$cluster" kill node04
     check_run
     expect_found 2 '^node04: unknown: '
-    expect_err '^train: of 1 of 4 hosts nobody could tell \(exit 2\)$'
+    expect_err '^train: 1 of 4 hosts could not be checked \(exit 2\)$'
     check --json -n 8 -- /usr/bin/python3 run.py
     expect_schema check "$work/out"
     "$cluster" boot node04

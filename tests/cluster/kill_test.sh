@@ -74,7 +74,7 @@ gone_for_good() {
     task rm --force "$id"
     expect_status 0
     expect_err "^train: task $id is removed$"
-    expect_err "^train: what node03 may still have of it is nobody's to end now$"
+    expect_err "^train: what node03 may still have of it is not ended any more$"
     task show "$id"
     expect_status 66
     "$cluster" heal node03

@@ -114,6 +114,18 @@ TEST_CASE("a copy that an agent has locked is not old") {
   CHECK(tree.has("runs/aaaaaaaa-0/x"));
 }
 
+TEST_CASE("a copy that is being removed is not adopted") {
+  Tree tree;
+  tree.write("runs/aaaaaaaa-0/x", "x");
+  const auto cache = HostCache::open(tree.path(), HostCache::Make::nothing);
+  REQUIRE(cache);
+  CHECK(cache->adopt("aaaaaaaa-0"));
+  const Descriptor remover(
+      ::open(tree.at("runs/aaaaaaaa-0").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  REQUIRE(::flock(remover.get(), LOCK_EX | LOCK_NB) == 0);
+  CHECK_FALSE(cache->adopt("aaaaaaaa-0"));
+}
+
 TEST_CASE("a cache that is a link, or somebody else's, is left alone") {
   Tree tree, other;
   const std::string old_context = "contexts/" + old_digest + ".tar.gz";

@@ -503,15 +503,15 @@ TEST_CASE("ranks that are to outlive their launcher go on without one, and witho
   SECTION("and when all have ended, the agent waits to be asked for their ends") {
     b.end_all({0, 1});
     const Instant end = b.now;
-    CHECK(b.agent.next_deadline() == end + Agent::longest_vigil);
-    CHECK(b.tick(end + Agent::longest_vigil - 1ns).empty());
+    CHECK(b.agent.next_deadline() == end + Agent::idle_limit);
+    CHECK(b.tick(end + Agent::idle_limit - 1ns).empty());
     SECTION("and gets a launcher that comes late") {
       b.connect();
       CHECK(said<message::Finished>(b.last));
       CHECK(has<agent_action::Leave>(b.say(message::Bye{})));
     }
     SECTION("but not for ever") {
-      CHECK(has<agent_action::Leave>(b.tick(end + Agent::longest_vigil)));
+      CHECK(has<agent_action::Leave>(b.tick(end + Agent::idle_limit)));
     }
   }
 }
@@ -523,8 +523,8 @@ TEST_CASE(
   b.start({0});
   b.end_all({0});
   const Instant end = b.now;
-  CHECK(b.agent.next_deadline() == end + Agent::longest_vigil);
-  CHECK(has<agent_action::Leave>(b.tick(end + Agent::longest_vigil)));
+  CHECK(b.agent.next_deadline() == end + Agent::idle_limit);
+  CHECK(has<agent_action::Leave>(b.tick(end + Agent::idle_limit)));
 }
 
 TEST_CASE("ranks may outlive their launcher for a time, which is then the fence of silence, too") {

@@ -181,7 +181,7 @@ TEST_CASE("ranks that are missing, doubled or of another measurement make no rep
   };
   const AllReduceReport first = report_of_rank(0, 2, facts_of(9'000));
   const AllReduceReport second = report_of_rank(1, 2, facts_of(9'000));
-  CHECK(contains(refusal({}), "nobody has told anything"));
+  CHECK(contains(refusal({}), "no rank has reported"));
   CHECK(contains(refusal({first}), "rank 1 is missing"));
   CHECK(contains(refusal({second}), "rank 0 is missing"));
   CHECK(contains(refusal({first, first}), "rank 0 is there twice"));

@@ -14,7 +14,7 @@ HostFitness whole_fitness() {
   fitness.wall_ns = 1'700'000'000'000'000'000;
   fitness.name = "node01";
   fitness.name_addresses = {"10.0.0.1", "fe80::1"};
-  fitness.name_trouble = "nobody knows it";
+  fitness.name_trouble = "it does not resolve";
   fitness.disks = {{"temporary files", "/tmp", 1'000, 500, 77, ""},
                    {"home", "/home/\xff", 0, 0, -1, "read-only file system"}};
   fitness.memory_lock = 65'536;

@@ -231,12 +231,13 @@ TEST_CASE("a name that means the host itself, or nothing, is said of several hos
   Bench bench;
   bench[0].name_addresses = {"127.0.1.1", "::1"};
   bench[1].name_addresses.clear();
-  bench[1].name_trouble = "nobody knows it";
+  bench[1].name_trouble = "it does not resolve";
   bench[2].name_addresses = {"127.0.1.1", "10.0.0.3"};
-  CHECK(bench.found() ==
-        Lines{"node01 fit name: its own name 'node01' means 127.0.1.1 there, which no other host "
-              "reaches",
-              "node02 fit name: its own name 'node02' means no address there: nobody knows it"});
+  CHECK(
+      bench.found() ==
+      Lines{"node01 fit name: its own name 'node01' means 127.0.1.1 there, which no other host "
+            "reaches",
+            "node02 fit name: its own name 'node02' means no address there: it does not resolve"});
   bench.hosts.resize(1);
   CHECK(bench.found().empty());
 }

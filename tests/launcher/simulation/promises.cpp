@@ -382,9 +382,9 @@ void World::check_leftovers(Lines& broken) const {
       continue;
     }
     const Instant thaw = script.fault_for ? script.fault_at + *script.fault_for : Instant(0);
-    nanoseconds patience = std::max(
-        nanoseconds(Agent::silence_limit),
-        scenario_.waits_for_ever() ? nanoseconds(Agent::longest_vigil) : scenario_.fence());
+    nanoseconds patience =
+        std::max(nanoseconds(Agent::silence_limit),
+                 scenario_.waits_for_ever() ? nanoseconds(Agent::idle_limit) : scenario_.fence());
     patience += std::chrono::abs(script.drift(patience));
     Instant since = std::max(end, thaw);
     if (scenario_.waits_for_ever()) {

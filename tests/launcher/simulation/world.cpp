@@ -294,7 +294,7 @@ void World::play() {
   constexpr std::uint64_t most_events = 10'000'000;
   // Agents to which nobody comes back go at last.
   const nanoseconds longest =
-      3600s + (scenario_.waits_for_ever() ? nanoseconds(Agent::longest_vigil) : scenario_.fence());
+      3600s + (scenario_.waits_for_ever() ? nanoseconds(Agent::idle_limit) : scenario_.fence());
   while (!endless_ && time_.step()) {
     const bool is_late = ++events_ > most_events || time_.now() > longest;
     if (is_late && is_all_gone()) return;
