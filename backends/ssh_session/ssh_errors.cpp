@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "backends/posix/descriptor.hpp"
-#include "backends/ssh_session/resolver.hpp"
 #include "backends/ssh_formats/wire_encoding.hpp"
+#include "backends/ssh_session/resolver.hpp"
 #include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/hosts/host_address.hpp"
 #include "config_schema/text/shell_words.hpp"
