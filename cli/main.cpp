@@ -51,9 +51,9 @@ ExitCode run(std::vector<std::string> arguments) {
   for (auto* add : {add_launch, add_plan, add_report, add_measuring, add_once_per_host, add_task,
                     add_hosts_commands, add_check, add_config_commands, add_agent})
     add(app, choice);
-  app.footer(examples);  // last: what comes later would inherit it
+  app.footer(examples);  // last: later options would inherit it
 
-  // To CLI11 that is a flag without a value.
+  // To CLI11 that is a flag without a value, so it is refused here.
   if (std::find(arguments.begin(), arguments.end(), "--wait=") != arguments.end())
     return report(make_error(ErrorClass::usage,
                              "--wait: an empty value names no duration (a shell variable that is "
@@ -78,8 +78,8 @@ ExitCode run(std::vector<std::string> arguments) {
 
 namespace {
 
-// The error for an exception that no code below has turned into one: the limit of open files, of
-// which an event loop needs a handful before it can do anything, or else a bug.
+// Makes an error of an exception that no code below has converted: either the limit of open files
+// (an event loop needs a handful of descriptors to start), or a bug.
 train::Error unexpected_error(const std::exception& exception) {
   const auto* system = dynamic_cast<const std::system_error*>(&exception);
   const int number = system == nullptr ? 0 : system->code().value();
@@ -96,7 +96,8 @@ train::Error unexpected_error(const std::exception& exception) {
 
 int main(int argc, char* argv[]) {
   train::open_closed_standard_streams();
-  // A file that becomes longer than it may (ulimit -f) is an error like a full disk, not the end.
+  // Writing beyond the file size limit (ulimit -f) then fails with an error, like a full disk,
+  // instead of killing the process.
   std::signal(SIGXFSZ, SIG_IGN);
   int code = 0;
   try {

@@ -27,7 +27,7 @@ struct Finding {
 /// What a file is read as.
 enum class FileKind { experiment, hosts };
 
-/// A YAML mapping with `hosts` is an inventory of hosts, all else an experiment.
+/// A YAML mapping with `hosts` is an inventory of hosts, any other text an experiment.
 FileKind kind_of(const SourceText& source);
 
 /// All findings of a file, errors first, each group ordered by line. A legal file has no errors.
@@ -35,8 +35,8 @@ std::vector<Finding> check_file(const SourceText& source, FileKind kind);
 
 bool has_errors(const std::vector<Finding>& findings);
 
-/// `{"diagnostics": [{"severity", "file", "line", "column", "key", "message", "hint"}]}`, what is
-/// not known null; follows diagnostics.schema.json. Ends with a newline.
+/// `{"diagnostics": [{"severity", "file", "line", "column", "key", "message", "hint"}]}` with null
+/// for unknown values; follows diagnostics.schema.json. Ends with a newline.
 std::string findings_to_json(const std::vector<Finding>& findings);
 
 }  // namespace train

@@ -20,7 +20,8 @@ namespace {
 
 constexpr int exit_code_of_a_bug = 70;
 constexpr std::chrono::seconds first_connection_limit{30};
-// What tidies up leaves the processors to the ranks for so long, and to short tasks altogether.
+// Housekeeping starts this long after the ranks, so that it does not compete with their start for
+// the processors; a task that is shorter does without it.
 constexpr std::chrono::seconds start_time{1};
 
 AgentIdentity identity() {
@@ -58,17 +59,17 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory,
               }}) {}
 
 int AgentDriver::run() {
-  (void)become_subreaper();  // where the kernel refuses, the guard is one
-  // The guard has died, or the machine shuts down.
+  (void)become_subreaper();  // if the kernel refuses, the guard is still one
+  // These signals come when the guard has died or the machine shuts down.
   signals_ =
       loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { feed(agent_event::Dismissed{}); });
   nobody_came_ = loop_.after(first_connection_limit, [this] { loop_.stop(); });
   return run_to_the_end();
 }
 
-// An exception that nobody caught ends the task and not the process: the launcher is told why, and
-// the ranks are stopped as if a Stop had come. After a second one this process cannot be relied on
-// any more; it ends, and the guard cleans up.
+// An uncaught exception ends the task, not the process: the launcher receives the reason, and the
+// ranks are stopped as after a Stop message. After a second exception this process cannot be relied
+// on any more; it ends, and the guard cleans up.
 int AgentDriver::run_to_the_end() {
   try {
     loop_.run();
@@ -89,8 +90,8 @@ int AgentDriver::run_to_the_end() {
   }
 }
 
-// Ends the connection when our launcher would never send such a frame: nothing that came over it
-// can be trusted.
+// Returns false, which ends the connection, for a frame that our launcher never sends: then nothing
+// that came over this connection can be trusted.
 bool AgentDriver::received(LinkId link, const Frame& frame) {
   if (frame.kind == FrameKind::context) {
     feed(agent_event::ContextReceived{link, std::string(frame.payload)});
@@ -196,8 +197,8 @@ void AgentDriver::perform(const agent_action::ConfirmLeases& action) {
   if (!lease_timer_) keep_leases_young();
 }
 
-// Files in /tmp are removed after days: what was not touched once is touched the next time. What
-// says whose the slots are may be removed at any time.
+// Cleaners remove files in /tmp only after days, so a failed touch is made up for by the next one.
+// Holder files may be removed at any time, so each round also restores them.
 void AgentDriver::keep_leases_young() {
   constexpr std::chrono::minutes interval{10};
   lease_timer_ = loop_.after(interval, [this] {

@@ -16,14 +16,14 @@
 
 namespace train {
 
-/// Carries out what `Agent` decides, and tells it what happens. Never blocks: what may take long is
-/// done on a thread beside the loop, and comes back as an event.
+/// Carries out the actions that `Agent` decides, and feeds events back to it. Never blocks: slow
+/// operations run on a thread beside the loop, and their results come back as events.
 class AgentDriver {
  public:
   AgentDriver(int listening_socket, const HostDirectory& directory, const std::string& key,
               const AgentMeans& means);
 
-  /// Until the agent leaves. Returns the exit code of the process.
+  /// Runs until the agent leaves. Returns the exit code of the process.
   int run();
 
  private:
@@ -68,13 +68,13 @@ class AgentDriver {
   const AttemptSurroundings surroundings_;
   std::map<AttemptId, std::unique_ptr<AttemptDriver>> attempts_;
   OutputSpool spool_;
-  std::string failure_;  ///< what was thrown, if anything was
+  std::string failure_;  ///< the reason of the first uncaught exception; empty: none
   LauncherLinks links_;
   std::unique_ptr<Subscription> signals_;
   std::unique_ptr<Subscription> nobody_came_;
   std::unique_ptr<Subscription> housekeeping_;
   std::unique_ptr<Subscription> lease_timer_;
-  /// Given back when memory runs out, so that there is some to say so.
+  /// Freed when memory runs out, so that there is enough to report it.
   std::unique_ptr<char[]> memory_reserve_ = std::make_unique_for_overwrite<char[]>(256u << 10);
 };
 

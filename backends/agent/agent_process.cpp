@@ -14,10 +14,10 @@ int run_agent_process(int listening_socket, const HostDirectory& directory, cons
   constexpr int exit_code_of_a_bug = 70;
   const Descriptor listening(listening_socket);
   try {
-    (void)children_of(::getpid());  // what it remembers is there before a process is forked
+    (void)children_of(::getpid());  // fills its cache before the first fork
     AgentDriver driver(listening.get(), directory, key, means);
     return driver.run();
-  } catch (...) {  // there is no agent that could tell
+  } catch (...) {  // there is no Agent yet that could report it
     tell_failure(listening.get(), reason_of_current_exception());
     return exit_code_of_a_bug;
   }

@@ -9,9 +9,9 @@
 namespace train {
 
 /// Carries out what `Agent` decides until it leaves: accepts the launcher's connection on
-/// `listening_socket`, runs the ranks, passes on what they print. Returns the exit code of the
-/// process and throws nothing. Call it as the `agent_main` of `attach`. `directory` must exist
-/// until the process ends, because a thread that hangs on a dead file system may still use it.
+/// `listening_socket`, runs the ranks, passes on their output. Returns the exit code of the process
+/// and throws nothing. Call it as the `agent_main` of `attach`. `directory` must exist until the
+/// process ends, because a thread that hangs on a dead file system may still use it.
 int run_agent_process(int listening_socket, const HostDirectory& directory, const std::string& key,
                       const AgentMeans& means = {});
 

@@ -30,7 +30,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A guard that cleans up after its agent takes up to 10 s; then the place is free.
+// A guard that cleans up after its agent takes up to 10 s; then a new agent can start.
 constexpr auto attach_limit = 15s;
 using Deadline = std::chrono::steady_clock::time_point;
 constexpr int retry_milliseconds = 2;
@@ -51,7 +51,7 @@ Result<Descriptor> make_socket() {
   return above_standard(std::move(made));
 }
 
-// A connection to the agent; none when there is no agent (yet).
+// Returns a connection to the agent; an empty descriptor when there is no agent (yet).
 Result<Descriptor> connect_to(const HostDirectory& directory, const std::string& key) {
   auto made = make_socket();
   if (!made) return made;
@@ -72,7 +72,7 @@ bool is_same_file(int fd, const HostDirectory& directory, const std::string& nam
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// The agent's lock; none while a guard or another attach holds it.
+// Takes the agent's lock; an empty descriptor while a guard or another attach holds it.
 Result<Descriptor> take_lock(const HostDirectory& directory, const std::string& key) {
   const std::string name = HostDirectory::lock_name(key);
   Descriptor file(::openat(directory.descriptor(), name.c_str(),
@@ -118,7 +118,7 @@ struct Reached {
   bool is_new = false;
 };
 
-// Connects before the agent exists: the end of this connection tells when the start has failed.
+// Connects before the agent exists: if the start fails, this connection ends.
 Result<Descriptor> start_agent(const GuardSetup& without_socket) {
   const HostDirectory& directory = without_socket.directory;
   const std::string& key = without_socket.key;
@@ -164,13 +164,14 @@ Result<Reached> reach_agent(const HostDirectory& directory, const std::string& k
   }
 }
 
-// The launcher, on our standard streams. An agent that is about to end accepts connections still,
-// and closes them without a word when it does: the launcher means the next one, or is to hear that
-// there is none.
+// The launcher, on our standard streams. An agent that is about to end still accepts connections,
+// and closes them without a message when it ends: then the launcher is connected to the next agent,
+// or receives the proof that there is none.
 class Launcher {
  public:
-  /// Whether this agent has had to do with the launcher. So says also who was passed over by
-  /// several: one that lives and closes connections has its reasons.
+  /// Bridges the launcher to `agent`. False when the agent closed the connection without a message,
+  /// so that the next agent is to be tried. True after `most_silent` such connections as well: an
+  /// agent that keeps closing connections is alive and does so on purpose.
   bool is_served_by(const Descriptor& agent) {
     return bridge_unless_unheard(STDIN_FILENO, STDOUT_FILENO, agent.get(), unheard_) ||
            ++silent_ == most_silent;
@@ -187,8 +188,8 @@ void ignore_signals() {
   for (const int number : {SIGPIPE, SIGHUP, SIGINT}) (void)::signal(number, SIG_IGN);
 }
 
-// There is no agent. Nor is there anything that it has started: the proof goes to the launcher. Or
-// there is, and whoever waits for its end hears what it is.
+// There is no agent. Sends the launcher the proof that nothing is left of it, or, if processes have
+// survived, their list.
 Result<int> tell_no_agent(const Sweep& sweep) {
   if (sweep.is_foreign)
     return fail(ErrorClass::host, "the agent ran in another process namespace than this login",

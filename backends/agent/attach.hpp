@@ -9,24 +9,24 @@
 
 namespace train {
 
-/// Connects standard input and output to the agent `key` of this host, which is started, behind a
-/// guard (`guard.hpp`), if it does not run: of several attaches at once exactly one starts it. Each
-/// attach is one connection to the agent's (non-blocking) socket, which `agent_main` accepts from;
-/// when it runs, the first connection waits already. Before it is started, what dead agents of this
-/// directory have left is ended (`sweep.hpp`). Nothing but the agent's bytes goes to standard
-/// output. The end of standard input reaches the agent as half a close; the agent ends the
-/// connection.
+/// Connects standard input and output to the agent `key` of this host. An agent that does not run
+/// is started, behind a guard (`guard.hpp`): of several attaches at once exactly one starts it.
+/// Each attach is one connection to the agent's (non-blocking) socket, from which `agent_main`
+/// accepts; the first connection is already waiting when `agent_main` is called. Before the start,
+/// the processes that dead agents of this directory have left are ended (`sweep.hpp`). Only the
+/// agent's bytes go to standard output. The end of standard input reaches the agent as a half-close
+/// (shutdown for writing); the agent ends the connection.
 ///
 /// Returns the exit code (0) once the connection has ended; an error of class `host` when there is
 /// neither an agent nor a way to start one. Ignores SIGPIPE, SIGHUP and SIGINT from here on. Call
-/// before there are threads or Asio objects. `agent_main` runs in a process of its own, which ends
-/// with what it returns.
+/// before there are threads or Asio objects. `agent_main` runs in a process of its own, whose exit
+/// code is its return value.
 Result<int> attach(const HostDirectory& directory, const std::string& key,
                    const AgentMain& agent_main);
 
-/// The same for an agent that runs; none is started. Where there is none, what a dead one has left
-/// is ended, and the stream is a NoAgent (`launcher/wire/message.hpp`), or, where something of it
-/// could not be ended, a LeftBehind.
+/// The same for a running agent; never starts one. If there is no agent, ends the processes that a
+/// dead one has left, and writes a NoAgent message (`launcher/wire/message.hpp`), or, if some of
+/// them could not be ended, a LeftBehind.
 Result<int> reattach(const HostDirectory& directory, const std::string& key);
 
 }  // namespace train

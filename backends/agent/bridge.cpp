@@ -20,7 +20,8 @@ namespace {
 
 constexpr size_t buffer_size = size_t{64} << 10;
 
-// Makes a descriptor non-blocking for a while: the standard ones are shared with other processes.
+// Makes a descriptor non-blocking during its lifetime, and then restores the flags: the standard
+// streams are shared with other processes.
 class NonBlocking {
  public:
   explicit NonBlocking(int fd) : fd_(fd), flags_(::fcntl(fd, F_GETFL)) {
@@ -42,7 +43,7 @@ class Direction {
  public:
   Direction(int from, int to) : from_(from), to_(to) {}
 
-  // What is sent before anything is read; it fits in.
+  // Sends `bytes` before anything is read; they fit into the buffer.
   void begin_with(std::string_view bytes) {
     end_ = std::min(bytes.size(), buffer_.size());
     std::copy_n(bytes.data(), end_, buffer_.data());
@@ -54,13 +55,13 @@ class Direction {
   bool is_broken() const { return broken_; }
   bool wants_read() const { return is_empty() && !ended_ && !broken_; }
 
-  // Nobody reads the target any more: what came is dropped, and no more is read.
+  // The target has no reader any more: drops the buffered bytes and reads no more.
   void set_broken() {
     broken_ = true;
     begin_ = end_ = 0;
   }
 
-  // Whether bytes have come.
+  // Returns whether bytes were read.
   bool fill() {
     if (!wants_read()) return false;
     const ssize_t count = ::read(from_, buffer_.data(), buffer_.size());
@@ -92,8 +93,8 @@ class Direction {
   bool broken_ = false;
 };
 
-// A descriptor without an event to wait for is left out: poll would otherwise report an end that
-// was seen already again and again.
+// A descriptor without an event to wait for is passed as -1: poll would otherwise report an end of
+// stream that was already handled again and again.
 pollfd wait_for(int fd, short events) { return {events != 0 ? fd : -1, events, 0}; }
 
 short events(bool read, bool write) {
@@ -105,7 +106,7 @@ bool holds_input(int input) {
   return ::poll(&polled, 1, 0) > 0 && (polled.revents & POLLIN) != 0;
 }
 
-// What a peer was told that has not said a word yet, while there is room for it.
+// The bytes sent to a peer that has not sent anything yet, for as long as they fit into 64 KiB.
 class Unheard {
  public:
   explicit Unheard(std::string* bytes) : bytes_(bytes) {}
@@ -148,7 +149,7 @@ bool bridge_with(int input, int output, int peer, std::string* told) {
     std::array<pollfd, 3> polled = {
         wait_for(input, events(forth.wants_read(), false)),
         wait_for(peer, events(want_back, !forth.is_empty())),
-        // Always watched, for the end of its reader.
+        // Always watched, to notice when its reader closes.
         pollfd{back.is_broken() ? -1 : output, events(false, !back.is_empty()), 0}};
     if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return true;
     if ((polled[2].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) back.set_broken();

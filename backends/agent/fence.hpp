@@ -9,14 +9,15 @@
 
 namespace train {
 
-/// The instant at which all ranks of an agent must be dead, whatever becomes of the agent: memory
-/// that it shares with its guard.
+/// The instant at which all ranks of an agent must be dead, even if the agent is frozen or dead. It
+/// is stored in memory that the agent shares with its guard.
 class Fence {
  public:
-  /// To be made before the two part. Where there is no memory for it, nothing is guarded.
+  /// Construct it before the guard forks the agent. If no shared memory can be had, there is never
+  /// a fence.
   Fence();
 
-  /// Nothing: there is nothing to guard.
+  /// `nullopt`: there is no fence.
   void set(std::optional<Instant> at);
   std::optional<Instant> at() const;
 

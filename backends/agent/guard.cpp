@@ -22,13 +22,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a killed tree may take to go: a process that writes to a dying disk takes its time.
+// How long killed processes may take to end: a process that writes to a dying disk ends late.
 constexpr auto guard_kill_limit = 10s;
 constexpr auto cgroup_limit = 1s;
-// An agent sees to its fence by itself; after that it does not.
+// An agent stops its ranks at the fence by itself; one that has not done so after this time hangs.
 constexpr auto fence_patience = 1s;
-// How long to wait for a signal without a look at the fence: it may be set meanwhile, and waiting
-// goes by a clock that stands still while the machine is suspended.
+// The longest wait for a signal between two checks of the fence: it may be set in the meantime, and
+// the wait uses a clock that stands still while the machine is suspended.
 constexpr nanoseconds fence_interval = 1s;
 
 void reset_signals() {
@@ -43,7 +43,7 @@ sigset_t all_signals() {
   return all;
 }
 
-// While standard error is still the caller's.
+// Only while standard error is still the caller's, before `detach`.
 [[noreturn]] void give_up(const GuardSetup& setup, const Error& error) {
   const std::string text = "train: " + render(error) + "\n";
   (void)!::write(STDERR_FILENO, text.data(), text.size());
@@ -51,7 +51,8 @@ sigset_t all_signals() {
   ::_exit(1);
 }
 
-// Whoever started us waits until every copy of its descriptors is closed, so ours are closed.
+// Closes our copies of the caller's descriptors: the process that started us may wait until all
+// copies are closed (end of file of a pipe).
 void detach(int null, std::initializer_list<int> keep) {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     (void)::dup2(null, standard);
@@ -60,8 +61,8 @@ void detach(int null, std::initializer_list<int> keep) {
 }
 
 void clean_up(const GuardSetup& setup) {
-  // Nobody is left who could be told what was not killed or removed; an agent that ends by itself
-  // has named its survivors before.
+  // Failures to kill or remove are ignored: there is no connection left to report them on; an agent
+  // that ends by itself has already reported its survivors.
   (void)kill_all_descendants(guard_kill_limit);
   const AgentRecord record = read_agent_record(setup.lock);
   if (is_cgroup_of(record.cgroup, cgroup_name(setup.key, record.agent))) {
@@ -74,13 +75,13 @@ void clean_up(const GuardSetup& setup) {
 [[noreturn]] void be_agent(const GuardSetup& setup, const GuardedBy& guarded, pid_t guard,
                            int null) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-  if (::getppid() != guard) {  // it died before prctl, and nothing was started yet
+  if (::getppid() != guard) {  // the guard died before prctl; no rank was started yet
     clean_up(setup);
     ::_exit(1);
   }
   detach(null, {setup.listening_socket, setup.lock, setup.directory.descriptor(), guarded.keep.end,
                 guarded.keep.keepers});
-  (void)become_subreaper();  // worked for the guard
+  (void)become_subreaper();  // cannot fail: it has worked for the guard
   (void)::signal(SIGPIPE, SIG_IGN);
   const sigset_t all = all_signals();
   ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
@@ -89,26 +90,27 @@ void clean_up(const GuardSetup& setup) {
   ::_exit(code);
 }
 
-// Collects every child that has ended; true once the agent was among them, or none is left.
+// Reaps all children that have ended; true once the agent was among them, or no child is left.
 bool collect(pid_t agent) {
   bool has_agent_ended = false;
   while (const int child = reap_any()) has_agent_ended = has_agent_ended || child == agent;
   return has_agent_ended || !has_child();
 }
 
-// How long the agent has left to move its fence.
+// How much time the agent has left to move its fence.
 nanoseconds left_until(const Fence& fence) {
   const auto at = fence.at();
   return at ? *at + fence_patience - boot_time() : nanoseconds::max();
 }
 
-// Until the agent has ended, or has let its fence pass. All signals are blocked, so none is lost
-// between a look and the next wait.
+// Returns when the agent has ended or its fence has passed. All signals are blocked, so none is
+// lost between a check and the next wait.
 void watch(pid_t agent, const Fence& fence) {
   const sigset_t all = all_signals();
   while (!collect(agent)) {
     const nanoseconds left = left_until(fence);
-    // Not waited for: what it has started is killed at once, even where the kernel holds the agent.
+    // Does not wait for the agent's end: the caller kills its ranks at once, even if the agent is
+    // in an uninterruptible system call.
     if (left <= 0s) return (void)::kill(agent, SIGKILL);
     const timespec wait{0, std::min(left, fence_interval - 1ns).count()};
     siginfo_t info{};
@@ -136,8 +138,8 @@ void watch(pid_t agent, const Fence& fence) {
     give_up(setup, make_error(ErrorClass::host, "cannot start the agent: " + system_reason(errno),
                               "the user's limit of processes may be reached (ulimit -u)"));
   if (agent == 0) be_agent(setup, {fence, {keep[1], keep[0]}}, guard, null->get());
-  // The guard does not keep the socket: once the agent is gone nobody accepts, so nobody shall
-  // connect.
+  // The guard does not keep the listening socket: without an agent no connection would be accepted,
+  // so connecting must fail.
   detach(null->get(), {setup.lock, setup.directory.descriptor(), keep[0]});
   watch(agent, fence);
   clean_up(setup);

@@ -10,19 +10,19 @@
 
 namespace train {
 
-/// What an agent is given by its guard.
+/// What an agent receives from its guard.
 struct GuardedBy {
-  Fence& fence;  ///< that it watches
-  /// To it: the locks of descriptors that are sent there (SCM_RIGHTS) outlive the agent. The guard
-  /// does not read them.
+  Fence& fence;  ///< watched by the guard
+  /// The locks of descriptors that are sent over it (SCM_RIGHTS) outlive the agent. The guard does
+  /// not read it.
   KeepingSocket keep = {};
 };
 
-/// What an agent does until its end, given the socket to accept from. Returns the exit code of the
-/// process.
+/// The main function of an agent process, given the socket to accept from. Returns the exit code of
+/// the process.
 using AgentMain = std::function<int(int listening_socket, const GuardedBy& guard)>;
 
-/// What the guard of an agent is given.
+/// The arguments of `start_guard`.
 struct GuardSetup {
   const HostDirectory& directory;
   const std::string& key;
@@ -32,15 +32,15 @@ struct GuardSetup {
 };
 
 /// Forks the guard, which forks the agent. The guard is a subreaper in a session of its own; it
-/// collects orphans, passes SIGTERM, SIGINT and SIGHUP on to the agent as SIGTERM, and once the
-/// agent has ended in whatever way it kills all that is left of the tree and of the ranks' cgroup
-/// and removes the agent's things. An agent that lets its fence pass (it is frozen, or hangs) is
-/// killed with its tree one second later. Should the guard be killed, the agent receives SIGTERM
-/// and does the same when `agent_main` returns. In the agent, signals are at their defaults but
+/// reaps orphans, passes SIGTERM, SIGINT and SIGHUP on to the agent as SIGTERM, and once the agent
+/// has ended for any reason it kills all processes that are left of the tree and of the ranks'
+/// cgroup and removes the agent's files. An agent that lets its fence pass (it is frozen, or hangs)
+/// is killed with its tree one second later. If the guard is killed, the agent receives SIGTERM and
+/// does the same when `agent_main` returns. In the agent, signals have their defaults except
 /// SIGPIPE, which is ignored; orphans among the workers' descendants become the agent's children
-/// first. Both have 0 to 2 on /dev/null, `/` as working directory, and no other descriptor than
+/// first. Both have 0 to 2 on /dev/null, `/` as working directory, and no other descriptors than
 /// those given and the host directory. Call before there are threads or Asio objects. Returns in
-/// the caller only; troubles of the guard's own start are told on standard error.
+/// the caller only; errors of the guard's own start are written to standard error.
 Result<void> start_guard(const GuardSetup& setup);
 
 }  // namespace train

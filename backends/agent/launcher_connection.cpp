@@ -39,7 +39,7 @@ void LauncherConnection::write() {
       return ::send(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     });
     if (count < 0) {
-      // The reader notices a broken stream too, and tells the owner outside of `send`.
+      // `read` notices a broken stream too, and notifies the owner outside of `send`.
       const bool must_wait = errno == EAGAIN || errno == EWOULDBLOCK;
       if (must_wait && !writable_)
         writable_ = loop_.when_writable(socket_.get(), [this] { write(); });

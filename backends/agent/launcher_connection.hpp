@@ -12,20 +12,20 @@
 
 namespace train {
 
-/// The agent's end of the launcher's stream: frames in, bytes out, neither ever blocking. Callbacks
-/// come from the loop, never from inside `send`; they must not destroy the connection.
+/// The agent's end of the launcher's stream: frames in, bytes out; neither ever blocks. Callbacks
+/// are called from the loop, never from inside `send`; they must not destroy the connection.
 class LauncherConnection {
  public:
   struct Events {
-    /// False when no launcher sends such a frame: the connection is closed.
+    /// Returns false for a frame that no launcher sends: then the connection is closed.
     std::function<bool(const Frame&)> on_frame;
-    /// Ended, broken, or not speaking the protocol. Comes once, last.
+    /// The connection has ended, is broken, or does not speak the protocol. Called once, last.
     std::function<void()> on_closed;
   };
 
   LauncherConnection(Loop& loop, Descriptor socket, Events events);
 
-  /// Writes what the socket takes now and the rest later. After the end it goes nowhere.
+  /// Writes what the socket takes now and the rest later. Bytes sent after the end are dropped.
   void send(std::string bytes);
   bool has_unsent() const { return !unsent_.empty(); }
   int socket() const { return socket_.get(); }

@@ -10,7 +10,8 @@ namespace train {
 
 namespace {
 
-// A launcher has one beside that which is used; bridges that are cut off linger.
+// A launcher has at most one connection besides the one in use; the rest are bridges that were cut
+// off and have not ended yet.
 constexpr std::size_t most_waiting = 8;
 
 }  // namespace
@@ -34,7 +35,7 @@ void LauncherLinks::accept(Descriptor socket) {
   made.patience = loop_.after(patience_, [this, link] { close(link); });
 }
 
-// The oldest has had the most time to say whose it is.
+// Closes the oldest: it has had the most time to identify itself.
 void LauncherLinks::make_room() {
   const std::size_t waiting = links_.size() - links_.count(used_);
   if (waiting < most_waiting) return;
@@ -50,11 +51,11 @@ void LauncherLinks::use(LinkId link) {
   used_ = link;
 }
 
-// We may be inside of a callback of this very connection.
+// May be called inside a callback of this very connection, so it is destroyed later, by the loop.
 void LauncherLinks::close(LinkId link, std::string last_word) {
   const auto found = links_.find(link);
   if (found == links_.end()) return;
-  // Behind a part of a frame it would be no word.
+  // Bytes that wait may begin in the middle of a frame: no message can follow them.
   LauncherConnection& connection = *found->second.connection;
   if (!last_word.empty() && !connection.has_unsent()) connection.send(std::move(last_word));
   dropped_.push_back(std::move(found->second));

@@ -14,33 +14,34 @@
 
 namespace train {
 
-/// The connections to an agent's socket: the one that stands for the launcher, and those that have
-/// not said yet whose they are. How many of these wait, and how long, is bounded: 8, and 10 s each;
-/// where there are more, the oldest goes.
+/// The connections to an agent's socket: the launcher's, which is in use, and those that have not
+/// identified themselves yet. At most 8 of these wait, for 10 s each; if there are more, the oldest
+/// is closed.
 class LauncherLinks {
  public:
   struct Events {
-    /// False when no launcher sends such a frame: the link is closed, and `on_down` told.
+    /// Returns false for a frame that no launcher sends: then the link is closed, and `on_down` is
+    /// called.
     std::function<bool(LinkId link, const Frame& frame)> on_frame;
-    /// A link has ended that nobody had closed. Comes once, last.
+    /// A link has ended that was not closed by `close`. Called once per link, last.
     std::function<void(LinkId link)> on_down;
   };
 
-  /// Accepts from `listening_socket`, which stays open as long as this.
+  /// Accepts from `listening_socket`, which must stay open for as long as this exists.
   LauncherLinks(Loop& loop, int listening_socket, Events events,
                 nanoseconds patience = std::chrono::seconds(10));
   LauncherLinks(const LauncherLinks&) = delete;
   LauncherLinks& operator=(const LauncherLinks&) = delete;
 
-  /// What is sent goes over this link from now on, if it still stands.
+  /// `send` uses this link from now on, if it is still open.
   void use(LinkId link);
-  /// The link is told of no more. Its other side sees the end once it has read all that was sent.
+  /// No more callbacks come for the link. Its peer sees the end once it has read all that was sent.
   void close(LinkId link) { close(link, {}); }
-  /// The same after a last word, which is left out where something else waits to be sent.
+  /// The same after a last message, which is left out if other bytes still wait to be sent.
   void close(LinkId link, std::string last_word);
-  /// Goes nowhere where there is no launcher.
+  /// Drops the bytes if no link is in use.
   void send(std::string bytes);
-  /// The socket of the link that is used; -1 where there is none.
+  /// The socket of the link in use; -1 if there is none.
   int used_socket() const;
 
  private:
@@ -54,12 +55,12 @@ class LauncherLinks {
   void ended(LinkId link);
 
   Loop& loop_;
-  const nanoseconds patience_;  ///< with a link that says nothing
+  const nanoseconds patience_;  ///< how long a link may stay silent before its first message
   Events events_;
   std::map<LinkId, Link> links_;
   LinkId last_ = 0;
   LinkId used_ = 0;            ///< 0: none
-  std::vector<Link> dropped_;  ///< destroyed outside of their callbacks
+  std::vector<Link> dropped_;  ///< to be destroyed outside of their callbacks
   std::unique_ptr<Subscription> dropping_;
   Acceptor acceptor_;
 };

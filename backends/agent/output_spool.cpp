@@ -21,7 +21,8 @@ constexpr std::uint64_t part_of_free_room = 10;
 Descriptor open_without_name(int folder) {
   Descriptor file(::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file) return file;
-  // Some file systems know no files without a name. Two agents may want the same one.
+  // Some file systems do not support O_TMPFILE. Two agents may try to create the same name at once;
+  // then one of them gets no file.
   constexpr const char* name = "spool";
   file.reset(::openat(folder, name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file) ::unlinkat(folder, name, 0);
@@ -30,11 +31,11 @@ Descriptor open_without_name(int folder) {
 
 }  // namespace
 
-// Touched by the thread only.
+// Used by the thread only.
 struct OutputSpool::File {
   int folder = -1;  ///< of the agent's directory, which outlives this
   Descriptor file;
-  std::uint64_t longest = 0;  ///< what a write beyond it would cost is a signal
+  std::uint64_t longest = 0;  ///< RLIMIT_FSIZE; a write beyond it would raise SIGXFSZ
 
   std::optional<SpoolAnswer> perform(const spool_work::Open& work);
   std::optional<SpoolAnswer> perform(const spool_work::Write& work);
@@ -69,7 +70,7 @@ std::optional<SpoolAnswer> OutputSpool::File::perform(const spool_work::Read& wo
   return spool_answer::Read{work.block, true, std::move(*chunks)};
 }
 
-// Where this is not possible, the room comes back when the whole file is not wanted any more.
+// Where the file system cannot do this, the space is freed when the whole file is cleared.
 std::optional<SpoolAnswer> OutputSpool::File::perform(const spool_work::Release& work) {
   (void)::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     static_cast<off_t>(work.offset), static_cast<off_t>(work.size));
@@ -96,7 +97,8 @@ void OutputSpool::perform(const SpoolWork& work) {
       [this, answer] {
         if (*answer) answer_(std::move(**answer));
       });
-  // Without a thread there is no file. The first work is Open, and the thread stays.
+  // Without a thread there is no file. Only Open, the first work, can fail this way: the thread
+  // stays.
   if (!started) loop_.post([this] { answer_(spool_answer::Opened{0}); });
 }
 

@@ -12,15 +12,15 @@
 namespace train {
 
 /// The file on a host's disk where its agent keeps output that the launcher has not synced yet and
-/// that does not fit into memory. It has no name, so it goes with the agent, whose ranks do not
-/// outlive it either. Written and read by a thread beside the loop.
+/// that does not fit into memory. It has no name, so it disappears with the agent (the ranks do not
+/// outlive the agent either). Written and read by a thread beside the loop.
 class OutputSpool {
  public:
   /// `answer` is called from the loop, never from `perform`.
   OutputSpool(Loop& loop, const HostDirectory& directory, std::function<void(SpoolAnswer)> answer);
 
-  /// Work is done in the order in which it is given. A file takes at most a tenth of what was free
-  /// when it was made, and no more than this process may make one long (ulimit -f).
+  /// Work is done in the order in which it is given. The file takes at most a tenth of the space
+  /// that was free when it was made, and no more than the process's file size limit (ulimit -f).
   void perform(const SpoolWork& work);
 
  private:

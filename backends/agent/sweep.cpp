@@ -35,18 +35,17 @@ constexpr int round_milliseconds = 20;
 constexpr nanoseconds sweep_kill_limit = 5s;
 constexpr nanoseconds cgroup_limit = 1s;
 constexpr int retry_milliseconds = 5;
-// For all dead agents together, while somebody waits for a new one to start.
+// For all dead agents together: the start of a new agent waits for this.
 constexpr nanoseconds all_limit = 5s;
 constexpr int most_agents = 256;
-// A lock file without a record is that of an agent which is just being started, or of one that was
+// A lock file without a record belongs to an agent that is just being started, or to one that was
 // killed before it had started anything.
 constexpr std::chrono::seconds start_limit = 60s;
 // For agents of a container that shares the directory with us: the container may come back and
 // sweep by itself.
 constexpr std::chrono::seconds foreign_limit = 24h;
 
-// The entry itself, or one that goes on below it as a path does: the run directory of a later
-// trial.
+// True for the entry itself and for a path below it, such as the run directory of a later trial.
 bool has_entry(std::string_view environment, const std::string& entry) {
   const auto entries = environment_entries(environment);
   return std::any_of(entries.begin(), entries.end(), [&](std::string_view found) {
@@ -58,7 +57,7 @@ bool holds_any(const std::vector<int>& pids, const std::set<int>& wanted) {
   return std::any_of(pids.begin(), pids.end(), [&](int pid) { return wanted.contains(pid); });
 }
 
-// The processes of a dead agent: finds and kills them, and counts.
+// Finds, kills and counts the processes of a dead agent.
 class Hunt {
  public:
   Hunt(const AgentRecord& record, const std::string& key, const std::string& mark)
@@ -98,8 +97,7 @@ class Hunt {
  private:
   using Process = std::pair<int, std::uint64_t>;  ///< number and start
 
-  // One look at all processes, each of which is signalled if it is one of ours; false when none was
-  // alive.
+  // Goes through all processes once and kills those of the dead agent; false when none was alive.
   bool look() {
     std::map<int, ProcessStatus> all;
     for (const int pid : all_processes())
@@ -107,7 +105,7 @@ class Hunt {
     std::map<Process, Descriptor> found;
     for (const int pid : find(all)) {
       Descriptor process = open_process(pid);
-      // The number may have been given to another process since it was looked at.
+      // The number may have been given to another process since its status was read.
       const auto status = status_of(pid);
       if (process && status && status->start == all[pid].start)
         found[{pid, status->start}] = std::move(process);
@@ -148,9 +146,9 @@ class Hunt {
     return owner && (user_ == 0 || *owner == user_);
   }
 
-  // No other process gets the number of a session that still has processes. Once the session of a
-  // rank is over, the number may name another one, whose leader began later; where that leader has
-  // ended too, the login tells whose it is.
+  // The kernel does not reuse the number of a session that still has processes. Once the session of
+  // a rank is over, its number may belong to another session, whose leader started later; if that
+  // leader has ended too, the login session tells the two apart.
   bool is_in_session(int pid, const ProcessStatus& status,
                      const std::map<int, ProcessStatus>& all) const {
     const auto rank = ranks_.find(status.session);
@@ -182,14 +180,15 @@ class Hunt {
   const std::string& mark_;
   const unsigned user_;
   std::string cgroup_;
-  bool holds_us_ = false;               ///< the cgroup: we were started by what is to be ended
+  bool holds_us_ = false;               ///< the cgroup contains this process or an ancestor
   std::set<int> spared_;                ///< this process and its ancestors
-  std::map<int, std::uint64_t> ranks_;  ///< `started_by` of those that led sessions, by number
+  std::map<int, std::uint64_t> ranks_;  ///< `started_by` of the session leaders, by pid
   std::set<std::uint64_t> pipes_;
-  std::map<Process, int> known_;  ///< what came of the first signal: 0 or errno
+  std::map<Process, int> known_;  ///< result of the first signal: 0 or errno
 };
 
-// The variable that tells the ranks of this agent from those of all others, of the same task too.
+// The environment variable that marks the ranks of this agent; those of other agents, even of the
+// same task, have another value.
 std::string mark_of(const HostDirectory& directory, const std::string& key) {
   return "TRAIN_RUN_DIR=" + directory.run_directory(key);
 }
@@ -205,7 +204,7 @@ std::chrono::seconds age_of(const struct stat& file) {
   return std::chrono::seconds(now.tv_sec - file.st_mtim.tv_sec);
 }
 
-// A guard may have removed the file before it was locked: then the lock guards nothing.
+// False if a guard has removed the file before it was locked: then the lock guards nothing.
 bool is_named(int lock, const HostDirectory& directory, const std::string& key) {
   struct stat opened {};
   struct stat named {};
@@ -215,7 +214,7 @@ bool is_named(int lock, const HostDirectory& directory, const std::string& key) 
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Whether the record is of another process namespace: its numbers mean other processes here, or
+// Whether the record comes from another process namespace: its pids name other processes here, or
 // none.
 bool is_foreign(const AgentRecord& record) {
   const AgentRecord ours = record_of_this_process();
@@ -228,8 +227,9 @@ bool lives(const AgentRecord& record) {
          !is_foreign(record);
 }
 
-// Where each login has a /tmp of its own, no folder proves that an agent has ended. It and its
-// guard have their lock open for as long as they live, and remove it before they end.
+// If each login has a /tmp of its own, a missing lock file does not prove that the agent has ended.
+// So this looks for a process with the agent's command line that has the lock file open: agent and
+// guard keep it open for as long as they live, and remove it before they end.
 bool runs_elsewhere(const std::string& key) {
   const std::string words = fmt::format("agent{0}attach{0}{1}{0}", '\0', key);
   const std::string lock = "/" + HostDirectory::lock_name(key);
@@ -240,7 +240,7 @@ bool runs_elsewhere(const std::string& key) {
   });
 }
 
-// Takes the lock of this agent if that is dead; none if it lives.
+// Takes the lock of this agent if the agent is dead; an empty descriptor if it lives.
 Descriptor lock_of_dead(const HostDirectory& directory, const std::string& key) {
   Descriptor lock = open_lock(directory, key);
   struct stat file {};
@@ -265,7 +265,7 @@ std::vector<std::string> keys_in(const HostDirectory& directory) {
   return keys;
 }
 
-// The lock stays, empty, with its file.
+// The lock file stays, locked and empty.
 Sweep sweep_under_lock(const HostDirectory& directory, const std::string& key, int lock) {
   const AgentRecord record = read_agent_record(lock);
   Sweep sweep = end_processes_of(record, key, mark_of(directory, key), sweep_kill_limit);
@@ -277,7 +277,7 @@ Sweep sweep_under_lock(const HostDirectory& directory, const std::string& key, i
 
 Sweep end_processes_of(const AgentRecord& record, const std::string& key, const std::string& mark,
                        nanoseconds limit) {
-  // Without a record, the mark alone has to tell.
+  // Without a record, the mark alone identifies the processes.
   const bool is_old = !record.boot_id.empty() && record.boot_id != record_of_this_process().boot_id;
   if (is_old || is_foreign(record)) return {};
   Hunt hunt(record, key, mark);
@@ -291,7 +291,7 @@ Result<Sweep> sweep_agent(const HostDirectory& directory, const std::string& key
   const auto deadline = Steady::now() + patience;
   while (true) {
     const Descriptor lock = open_lock(directory, key);
-    if (!lock && errno == ENOENT) {  // it went in order, or somebody has tidied up
+    if (!lock && errno == ENOENT) {  // the agent ended normally, or a cleaner removed the file
       if (runs_elsewhere(key)) return Sweep{.is_running = true, .is_elsewhere = true};
       return end_processes_of({}, key, mark_of(directory, key), sweep_kill_limit);
     }

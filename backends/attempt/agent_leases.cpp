@@ -41,7 +41,7 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
   const std::lock_guard lock(mutex_);
   if (auto made = leases_of(prepare.of.trial, prepare); !made) {
     if (!prepare.leases.order) return tl::make_unexpected(made.error());
-    // Others may have brought it about: who waits tries it again.
+    // Other users may have caused this: a trial with a ticket tries again later.
     LeaseHolder somebody{.task = {}, .name = made.error().diagnostics.front().message};
     somebody.leases.push_back({prepare.leases.wants.front().key, 0});
     return InTheWay{std::move(somebody)};
@@ -63,8 +63,8 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
   return take(trial);
 }
 
-// What the guard cannot hold as well would be free as soon as the agent is killed, while its ranks
-// are still being ended.
+// Fails if the guard cannot hold the locks as well: they would be free as soon as the agent is
+// killed, while its ranks are still being ended.
 Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
   auto in_the_way = trial.leases->take(trial.wants, trial.order);
   if (!in_the_way || !in_the_way->empty()) {
@@ -84,7 +84,8 @@ Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
   return in_the_way;
 }
 
-// What was let go since is in the way of what comes.
+// Locks released in the meantime still fill the guard's socket: when it gets full, they are
+// removed.
 Result<void> AgentLeases::keep_in_guard(TaskLeases& leases) {
   if (!in_guard_) return {};
   if (in_guard_.is_filling()) {
@@ -96,7 +97,7 @@ Result<void> AgentLeases::keep_in_guard(TaskLeases& leases) {
   return in_guard_.add(leases.take_new_descriptors());
 }
 
-// What the task holds already it keeps, whoever comes beside it.
+// Empty if the trial already holds its leases: it keeps them even if other processes use its GPUs.
 AgentLeases::InTheWay AgentLeases::foreign_users_of(const OfTrial& trial) const {
   if (trial.allow_busy || trial.is_held) return {};
   const auto is_wanted = [&](const LeaseHolder::Held& used) {
@@ -153,7 +154,8 @@ void AgentLeases::confirm(int trial) {
   for (const LeaseWant& want : known->second.wants)
     if (is_known_gpu(want)) used_gpus_.insert(want.key.name);
   leases.note_running();
-  // What it takes only now is free as soon as this process is killed, if the guard cannot have it.
+  // If the guard cannot hold the locks that are taken only now, they are free as soon as this
+  // process is killed.
   (void)keep_in_guard(leases);
 }
 

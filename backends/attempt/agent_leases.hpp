@@ -15,25 +15,27 @@
 
 namespace train {
 
-/// What the trials of an agent's task hold of its host, over their attempts; it goes with the agent
-/// and its guard. Any thread may call these, which may wait for a disk.
+/// The leases that the trials of an agent's task hold on its host, kept across their attempts,
+/// until agent and guard have ended. The functions may be called from any thread and may wait for a
+/// disk.
 class AgentLeases {
  public:
-  /// As in message::Leases: empty, when all is held.
+  /// As in message::Leases: empty when all leases are held.
   using InTheWay = std::vector<LeaseHolder>;
 
   AgentLeases(std::string key, const AgentMeans& means);
 
-  /// Tries to hold all that the attempt's trial is to hold. Class `host`.
+  /// Tries to take all leases that the attempt's trial needs. Class `host`.
   Result<InTheWay> take(const message::Prepare& prepare, const HostGpus& gpus);
-  /// The same again.
+  /// The same again, with the wants of the last `take` of this trial.
   Result<InTheWay> take_again(int trial);
   void drop(int trial);
-  /// The same, for good: nothing follows of the trial.
+  /// The same, for good: no attempt of the trial follows.
   void end(int trial);
-  /// Nothing of the task is left here. What another thread is busy with goes with the processes.
+  /// Drops all leases: nothing of the task is left here. If another thread is using the leases,
+  /// does nothing: then they end with the processes.
   void drop_all();
-  /// Others are told that ranks were started.
+  /// Notes in the holder file, for other users, that ranks were started.
   void confirm(int trial);
   /// The UUIDs of the NVIDIA GPUs that the trial holds as a whole, as far as they are known: all,
   /// or those on which ranks of the task were started before.
@@ -42,13 +44,13 @@ class AgentLeases {
 
  private:
   struct OfTrial {
-    std::unique_ptr<TaskLeases> leases;  ///< always there
+    std::unique_ptr<TaskLeases> leases;  ///< never null
     std::vector<LeaseWant> wants;
     std::optional<TicketOrder> order;
     std::string directory = {};
     std::string task = {};
     bool allow_busy = false;
-    bool is_held = false;  ///< over all attempts
+    bool is_held = false;  ///< stays true across attempts
   };
 
   Result<InTheWay> take(OfTrial& trial);

@@ -13,17 +13,19 @@ namespace train {
 
 namespace {
 
-// How often to say what a file system has not answered yet.
+// How often to report a file system call that has not returned yet.
 constexpr std::chrono::seconds blocked_interval{2};
-// For a check, or the start of a rank, that was under way when everything was killed.
+// How long to wait for a host check or the start of a rank that was under way when all ranks were
+// killed.
 constexpr std::chrono::seconds work_limit{5};
 
-// For an address where every one is waited for.
+// The limit for an address when all addresses are waited for.
 constexpr std::chrono::seconds thorough_probe_limit{6};
 
-// Longer than a subreaper takes to give up.
+// Longer than a subreaper tries to kill its processes before it gives up.
 constexpr std::chrono::seconds kill_limit{12};
-// From then on, where that had to be killed; longer than its remains are looked at.
+// After `kill_limit`, when the subreaper itself had to be killed; longer than the agent then tries
+// to kill the processes it left.
 constexpr std::chrono::seconds cleaning_limit{8};
 
 std::vector<Diagnostic> joined(std::vector<Diagnostic> first, const Diagnostic& last) {
@@ -85,11 +87,11 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
                       tools = surroundings_.tools, calls = calls_] {
     *host = train::check_host(*asked, *directory, key, means, *recorder, *tools, *calls);
   };
-  // Without a responder nobody finds the host, and the launcher does without.
+  // Without a responder no other host finds this one, and the launcher does without the result.
   if (prepare.wants_networks)
     if (auto opened = ProbeResponder::open(loop_)) responder_ = std::move(*opened);
   auto begun = subreaper_.start();
-  if (!begun) survivors_.emplace();  // there is nothing that could be killed
+  if (!begun) survivors_.emplace();  // there is nothing to kill
   if (begun) begun = work_->run(check, [this, host, asked] { checked(host, asked); });
   if (!begun)
     return tell_soon([this, problems = begun.error().diagnostics] {
@@ -102,8 +104,8 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
   tell_blocked();
 }
 
-// What it is to hold comes last, and in turn with what other trials let go. Until that is over the
-// host is being checked.
+// Takes the leases last, in the order of the queue, after those that other trials release. The
+// check of the host is over only when that is done.
 void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
                             const std::shared_ptr<message::Prepare>& prepare) {
   const bool is_in_vain = subreaper_.was_killed() || is_killing_ || !host->told.problems.empty();
@@ -126,7 +128,7 @@ void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
       });
 }
 
-// What ranks are to have, they hold by now: nobody of `train` fills it again.
+// Called once the leases are held, so that no other task fills the memory again.
 void AttemptDriver::await_memory(GpuMemoryWait::Then then) {
   const bool is_over = subreaper_.was_killed() || is_killing_;
   if (is_over || gpu_wait_.limit <= milliseconds(0)) return then({});
@@ -134,8 +136,8 @@ void AttemptDriver::await_memory(GpuMemoryWait::Then then) {
                      std::move(then));
 }
 
-// Where the subreaper has ended by itself, that is told with what was found, once all that it has
-// left is gone: no rank can be started any more.
+// If the subreaper has ended by itself, no rank can be started any more: that is reported together
+// with the result of the check, once all processes it has left are gone.
 void AttemptDriver::tell_checked(const std::shared_ptr<CheckedHost>& host) {
   is_checking_ = false;
   const bool has_remains = subreaper_.was_killed() && !gone_;
@@ -157,7 +159,7 @@ void AttemptDriver::tell_checked(const std::shared_ptr<CheckedHost>& host) {
   events_.on_event(host->told);
 }
 
-// A thread of its own: a host that does not answer takes seconds.
+// Uses a thread of its own: a host that does not answer takes seconds.
 void AttemptDriver::probe_hosts(const agent_action::ProbeHosts& asked) {
   const auto found = std::make_shared<std::vector<ProbeResult>>();
   const auto tell = [this, found] {
@@ -169,12 +171,12 @@ void AttemptDriver::probe_hosts(const agent_action::ProbeHosts& asked) {
     *found = probe(targets, patience);
   };
   if (const auto begun = prober_.run(look, tell); begun) return;
-  for (const ProbeTarget& target : asked.targets)  // no thread is to be had
+  for (const ProbeTarget& target : asked.targets)  // no thread could be started
     found->push_back({target.host, std::vector<ProbeAnswer>(target.addresses.size())});
   tell_soon(tell);
 }
 
-// Where everything is being killed nobody wants to know.
+// Does nothing once the attempt is gone: the result is not needed then.
 void AttemptDriver::take_leases() {
   if (!work_) return;
   surroundings_.leases.take_again(of_.trial, [this, existence = std::weak_ptr<int>(existence_)](
@@ -192,12 +194,13 @@ void AttemptDriver::take_leases() {
   });
 }
 
-// What was being done is done, and may have been the last thing.
+// The check or start that was under way is done; it may have been the last thing `settle` waits
+// for.
 void AttemptDriver::settle_soon() {
   if (gone_) tell_soon([this] { settle(); });
 }
 
-// Called again and again as long as the host is checked or ranks are started.
+// Repeats itself as long as the host is checked or ranks are started.
 void AttemptDriver::tell_blocked() {
   if (blocked_timer_) return;
   blocked_timer_ = loop_.after(blocked_interval, [this] {
@@ -216,9 +219,9 @@ void AttemptDriver::tell_blocked() {
   });
 }
 
-// The ports stay held until the end where that does no harm: rendezvous servers set SO_REUSEADDR
-// and can listen beside the hold, and nobody else gets the ports by chance. But from now on any
-// program that sets the option can listen there, so it is watched who does.
+// The ports stay held until the end, which does no harm: rendezvous servers set SO_REUSEADDR and
+// can listen beside the hold, and no other program gets the ports by chance. But from now on any
+// program that sets the option can listen there, so the listeners are watched.
 void AttemptDriver::release_ports() {
   responder_.reset();
   std::set<std::uint16_t> numbers;
@@ -257,7 +260,7 @@ void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
   if (early.empty()) return;
   ++ends_pending_;
   ending_.insert(rank);
-  // Posted, because its last output may not come from inside a call to this.
+  // Posted, because events, such as its last output, must not come from inside a call to this.
   tell_soon([this, rank, status = early.mapped()] {
     ending_.erase(rank);
     workers_.at(rank)->end(status);
@@ -273,7 +276,7 @@ void AttemptDriver::rank_not_started(int rank, const Error& why) {
   });
 }
 
-// It may be told of before its start is.
+// The end of a process may be reported before its start.
 void AttemptDriver::process_ended(int pid, const ExitStatus& status) {
   const auto find = [&] {
     return std::find_if(workers_.begin(), workers_.end(), [pid](const auto& entry) {
@@ -291,8 +294,8 @@ void AttemptDriver::process_ended(int pid, const ExitStatus& status) {
     worker->second->end(status);
 }
 
-// What the rank has measured comes first. That it was started may be posted and not told yet, and
-// what a thread posts may overtake it: what is posted here does not.
+// The rank's last metrics are reported first. The end is posted, because RankStarted may be posted
+// and not delivered yet: a callback from a thread may overtake it, a post from here does not.
 void AttemptDriver::rank_ended(int rank, const ExitStatus& status) {
   agent_event::RankEnded end{rank, status.code, status.signal, status.dumped_core, status.at,
                              {},   of_};
@@ -310,7 +313,7 @@ void AttemptDriver::rank_ended(int rank, const ExitStatus& status) {
   });
 }
 
-// Of a rank that failed.
+// For a rank that failed.
 void AttemptDriver::look_into_end(const agent_event::RankEnded& told, const EndedRank& rank) {
   end_inquiry_.look(rank, [this, end = told](FoundAtEnd found) mutable {
     end.error_file = std::move(found.error_file);
@@ -320,8 +323,8 @@ void AttemptDriver::look_into_end(const agent_event::RankEnded& told, const Ende
   });
 }
 
-// Whether another user has taken a port of the task: the launcher hears of that before it hears of
-// the end.
+// Checks whether another user has taken a port of the task: the launcher receives that before the
+// end of the rank.
 void AttemptDriver::look_at_ports(const agent_event::RankEnded& end) {
   if (!port_watch_) return tell_end(end);
   port_watch_->look([this, end, existence = std::weak_ptr<int>(existence_)] {
@@ -342,7 +345,7 @@ void AttemptDriver::make_stop_file() {
   stop_file_.make(surroundings_.directory, surroundings_.key, of_, failed);
 }
 
-// It may have ended until the stop file is there.
+// The rank may have ended by the time the stop file exists.
 void AttemptDriver::terminate_rank(int rank, int signal) {
   stop_file_.then([this, rank, signal] {
     const auto worker = workers_.find(rank);
@@ -358,7 +361,7 @@ void AttemptDriver::kill_tree() {
   starter_.forget_waiting();
   memory_wait_.give_up();
   if (survivors_) return tell_soon([this] { finish_kill(); });
-  if (gone_) return;  // it is being found out what was started last
+  if (gone_) return;  // the last starts are still being waited for; `settle` follows
   subreaper_.kill();
   kill_timer_ = loop_.after(kill_limit, [this] {
     subreaper_.kill_process();
@@ -366,16 +369,16 @@ void AttemptDriver::kill_tree() {
   });
 }
 
-// Even to look at a process that is stuck in the kernel may take for ever.
+// Even reading /proc for a process that is stuck in the kernel may never return.
 void AttemptDriver::give_up_cleaning() {
   all_gone({{::getpid(), ::geteuid(), "the agent, looking for what its ranks have left"}});
 }
 
-// What it has started is gone. The thread beside the loop may still have something to tell of the
-// last rank, or may still write in the run directory, where another attempt would meet that; a call
-// that hangs is not waited for.
+// All processes of the attempt are gone. The thread beside the loop may still have the start of the
+// last rank to report, or may still write in the run directory, where it would disturb another
+// attempt; it is waited for up to `work_limit`, since a call may hang.
 void AttemptDriver::all_gone(std::vector<Survivor> survivors) {
-  if (gone_ || survivors_) return;  // it was not waited for any longer
+  if (gone_ || survivors_) return;  // came too late, after `give_up_cleaning`
   gone_ = std::move(survivors);
   kill_timer_.reset();
   memory_wait_.give_up();
@@ -384,7 +387,7 @@ void AttemptDriver::all_gone(std::vector<Survivor> survivors) {
   kill_timer_ = loop_.after(work_limit, [this] { settle(); });
 }
 
-// Something that may still write is something that has survived.
+// A check that may still write counts as a survivor.
 void AttemptDriver::note_hanging_check() {
   if (!is_checking_ || !is_killing_) return;
   gone_->push_back({::getpid(), ::geteuid(), "the agent, in " + hanging_call()});
@@ -395,7 +398,7 @@ std::string AttemptDriver::hanging_call() const {
   return call ? call->text : "the check of the host";
 }
 
-// The thread has nothing left to do.
+// The thread has nothing left to do, or was not waited for any longer.
 void AttemptDriver::settle() {
   if (!gone_) return;
   note_hanging_check();
@@ -411,7 +414,7 @@ void AttemptDriver::settle() {
   finish_kill();
 }
 
-// Whoever kills the process may do so after it has collected a rank and before it has told the end.
+// A subreaper may be killed after it has reaped a rank and before it has reported the end.
 void AttemptDriver::end_what_is_gone() {
   for (const auto& [rank, worker] : workers_) {
     const bool survives =
@@ -422,7 +425,7 @@ void AttemptDriver::end_what_is_gone() {
   }
 }
 
-// Somebody has killed the process that would have done it.
+// The subreaper, which would have started these ranks, was killed.
 void AttemptDriver::fail_what_waits() {
   for (const int rank : std::set<int>(starting_))
     rank_not_started(rank, Error{ErrorClass::host, {end_of_subreaper()}});
@@ -431,7 +434,7 @@ void AttemptDriver::fail_what_waits() {
       {{{}, {}, "its check does not end, and may still write there: " + hanging_call(), {}}});
 }
 
-// With what the check has found by itself, which may be why.
+// Includes the problems that the check has found, which may be the cause.
 void AttemptDriver::fail_check(std::vector<Diagnostic> problems) {
   events_.on_event(agent_event::HostChecked{
       joined(std::move(problems), end_of_subreaper()), {}, {}, ErrorClass::host, {}, of_});
@@ -444,7 +447,7 @@ Diagnostic AttemptDriver::end_of_subreaper() const {
 void AttemptDriver::finish_kill() {
   if (!is_killing_ || !survivors_ || ends_pending_ > 0) return;
   is_killing_ = false;
-  // What survives may print for ever, and nobody is to wait for that.
+  // Survivors may print for ever; their output is not waited for.
   for (const auto& [rank, worker] : workers_) worker->close_pipes();
   metrics_files_.forget_all();
   agent_event::TreeKilled killed{{}, of_};

@@ -34,7 +34,7 @@ struct AttemptSurroundings {
   const HostDirectory& directory;
   std::string key;
   AgentMeans means;
-  std::optional<rlimit> open_files;  ///< that ranks get
+  std::optional<rlimit> open_files;  ///< the limit for ranks
   std::shared_ptr<AgentRecorder> recorder;
   std::shared_ptr<ReportTools> tools;
   LeaseQueue& leases;
@@ -43,12 +43,13 @@ struct AttemptSurroundings {
 };
 
 /// Carries out what `Agent` decides about one attempt: its ranks, its ports and files, and the
-/// process below which all of it is. What it is destroyed with goes as well.
+/// subreaper above all its processes. The destructor kills processes that are left and releases the
+/// ports.
 class AttemptDriver {
  public:
   struct Events {
     std::function<RankCommand(int rank)> command_of;
-    /// What happens, from the loop; never from inside a call to this.
+    /// Called from the loop, never from inside a call to this object.
     std::function<void(const AgentEvent& event)> on_event;
   };
 
@@ -103,7 +104,7 @@ class AttemptDriver {
   const std::shared_ptr<FileCalls> calls_ = std::make_shared<FileCalls>();
   Subreaper subreaper_;
   StopFile stop_file_;
-  std::unique_ptr<Background> work_;  ///< checks, then starts; nothing once all are gone
+  std::unique_ptr<Background> work_;  ///< checks, then starts; null once all are gone
   EndInquiry end_inquiry_;
   MetricsFiles metrics_files_;
   UsageWatch usage_watch_;
@@ -117,19 +118,19 @@ class AttemptDriver {
   std::string run_directory_;
   std::map<int, std::string> working_directories_;  ///< by rank
   std::map<int, std::unique_ptr<Worker>> workers_;  ///< by rank
-  std::set<int> starting_;                          ///< ranks that nothing was told of yet
-  std::map<int, ExitStatus> early_ends_;            ///< of processes that were not told of yet
+  std::set<int> starting_;                          ///< ranks without a started or failed event yet
+  std::map<int, ExitStatus> early_ends_;  ///< by pid, of processes whose start is not known yet
   std::unique_ptr<Subscription> blocked_timer_;
   std::unique_ptr<Subscription> kill_timer_;
-  std::set<int> ending_;  ///< ranks whose end comes soon
+  std::set<int> ending_;  ///< ranks whose end is posted and not handled yet
   bool is_checking_ = false;
-  std::shared_ptr<CheckedHost> checked_early_;  ///< told when what the subreaper has left is gone
+  std::shared_ptr<CheckedHost> checked_early_;  ///< reported once the subreaper's remains are gone
   bool is_reading_paused_ = false;
-  int ends_pending_ = 0;  ///< how many ranks have ended and the launcher does not know yet
+  int ends_pending_ = 0;  ///< ranks that have ended and are not reported to the launcher yet
   bool is_killing_ = false;
-  std::optional<std::vector<Survivor>> gone_;       ///< the same, until the last starts are known
-  std::optional<std::vector<Survivor>> survivors_;  ///< once everything else is gone
-  /// What is posted asks it whether this still exists.
+  std::optional<std::vector<Survivor>> gone_;       ///< survivors, until the last starts are known
+  std::optional<std::vector<Survivor>> survivors_;  ///< set once everything else is gone
+  /// Posted callbacks hold a weak_ptr to it, to find out whether this still exists.
   const std::shared_ptr<int> existence_ = std::make_shared<int>(0);
 };
 

@@ -24,13 +24,13 @@ namespace train {
 
 namespace {
 
-// The problems that one check has found. Where users can mend one themselves, its class wins over
-// the class of a trouble of the host.
+// The problems that one check has found. The class of a problem that users can fix themselves
+// (`missing`) wins over class `host`.
 class Problems {
  public:
   explicit Problems(agent_event::HostChecked& told) : told_(told) {}
 
-  // The same trouble of many ranks is said once.
+  // The same problem of many ranks is reported once.
   void add(const Error& error) {
     auto& all = told_.problems;
     if (all.empty() || error.error_class == ErrorClass::missing)
@@ -66,7 +66,7 @@ void make_files(const message::Prepare& prepare, const HostDirectory& directory,
   auto made = calls("mkdir", path, [&] { return directory.make_run_directory(key, trial); });
   if (!made) return problems.add(made.error());
   checked.told.run_directory = *made;
-  // What an earlier attempt was told or has left there. Where it cannot be removed, writing fails.
+  // Removes the files of an earlier attempt. Where that fails, writing them anew fails.
   std::vector<RunFile> files = prepare.files;
   for (const RankCommand& rank : prepare.ranks) {
     directory.remove_file(key, error_file_name(rank.rank), trial);
@@ -88,7 +88,7 @@ struct Interface {
   bool has_address = false;
 };
 
-// Containers may give a host hundreds of them.
+// Lists 8 at most: containers may give a host hundreds of interfaces.
 std::string list_of(const std::map<std::string, Interface>& interfaces) {
   constexpr std::size_t most = 8;
   std::vector<std::string> names;
@@ -135,7 +135,7 @@ Result<void> check_interface(const std::string& name) {
 
 namespace {
 
-// Of the interface that the ranks are told, where that is known already.
+// Only the addresses of the interface that the ranks will use, if it is known already.
 std::vector<NetworkAddress> networks_of(const std::string& interface) {
   std::vector<InterfaceEntry> entries = interface_entries();
   if (!interface.empty())
@@ -170,7 +170,7 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
   checked.cgroup = recorder.make_cgroup_of(prepare.of);
   checked.memory_kills =
       std::make_shared<MemoryKills>(path_of_cgroup(checked.cgroup), memory_kill_places());
-  // Before the ports, whose descriptors count as well.
+  // Checked before the ports are taken, whose descriptors count as well.
   const int ranks = static_cast<int>(prepare.ranks.size());
   if (auto lacks = shortages(room_limits(ranks, prepare.hold_ports)); !lacks.empty()) {
     problems.add({ErrorClass::host, std::move(lacks)});

@@ -17,27 +17,27 @@
 
 namespace train {
 
-/// What the first phase of a start leaves: what to tell the agent, the ports that are held, and the
-/// open directory of the cgroup that ranks start in, if there is one.
+/// The result of the first phase of a start: the event for the agent, the held ports, and the open
+/// directory of the cgroup in which ranks start, if there is one.
 struct CheckedHost {
   agent_event::HostChecked told;
   std::vector<PortHold> ports;
   Descriptor cgroup;
-  std::shared_ptr<MemoryKills> memory_kills;  ///< which there were before ranks start in it
+  std::shared_ptr<MemoryKills> memory_kills;  ///< the count before ranks start in the cgroup
 };
 
-/// Looks whether the ranks can be started here: working directories, programs, interpreters,
-/// scripts, the network interface, and room for their processes and descriptors; counts the GPUs;
-/// makes the run directory of `key` with its files, begins the record of the agent if it has not
-/// begun, and holds the ports. What an attempt before this one was told in files is gone then. File
-/// systems may take their time, which is noted in `calls`: not for a loop.
+/// Checks whether the ranks can be started here: working directories, programs, interpreters,
+/// scripts, the network interface, and room for their processes and descriptors. Counts the GPUs;
+/// makes the run directory of `key` with its files; begins the record of the agent if it has not
+/// begun; holds the ports. Removes the files of an earlier attempt. Not for a loop: file systems
+/// may hang; the call that is under way is noted in `calls`.
 CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& directory,
                        const std::string& key, const AgentMeans& means, AgentRecorder& recorder,
                        ReportTools& tools, FileCalls& calls);
 
 /// Checks that this host has a network interface of exactly this name that is up and has an
-/// address: the libraries that ranks use for the network accept no other. Class `host`, with the
-/// interfaces that there are.
+/// address: the network libraries that ranks use accept no other. Class `host`, with a list of the
+/// existing interfaces.
 Result<void> check_interface(const std::string& name);
 
 }  // namespace train

@@ -29,7 +29,7 @@ void LeaseQueue::try_to(Try attempt, Then then) {
     loop_.post([then, why = begun.error()] { then(tl::make_unexpected(why)); });
 }
 
-// Where there can be no thread it is done here: nothing waits for one then.
+// If no thread can be started, runs it here: then nothing is queued before it.
 void LeaseQueue::change(Change change_of, int trial) {
   const auto work = [leases = leases_, change_of, trial] { ((*leases).*change_of)(trial); };
   if (!work_.run(work, {})) work();

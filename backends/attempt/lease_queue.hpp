@@ -11,16 +11,16 @@
 
 namespace train {
 
-/// The leases of an agent's task, beside its loop. What is asked is done in the order in which it
-/// was asked, of whatever trial it is: what one has let go before, the next one finds free.
+/// Runs the lease operations of an agent's task beside its loop, for all trials in the order in
+/// which they were requested: what one trial has released before is free for the next.
 class LeaseQueue {
  public:
-  /// Comes from the loop, never from inside a call.
+  /// Called from the loop, never from inside a call.
   using Then = std::function<void(const Result<AgentLeases::InTheWay>& in_the_way)>;
 
   LeaseQueue(Loop& loop, std::string key, const AgentMeans& means);
 
-  // As those of AgentLeases.
+  // Like the functions of AgentLeases.
   void take(std::shared_ptr<const message::Prepare> prepare, HostGpus gpus, Then then);
   void take_again(int trial, Then then);
   void drop(int trial) { change(&AgentLeases::drop, trial); }
@@ -29,7 +29,7 @@ class LeaseQueue {
   void keep_young();
   /// As AgentLeases::whole_gpus_of; may outlive this.
   std::function<std::vector<std::string>()> whole_gpus_of(int trial, bool all) const;
-  /// At once, before all that waits.
+  /// Done at once, before queued operations.
   void drop_all() { leases_->drop_all(); }
 
  private:

@@ -16,10 +16,11 @@ namespace {
 
 constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
 
-// Every system has one, so it is not looked for.
+// Every system has it, so it is not searched for.
 constexpr const char* shell = "/bin/sh";
 
-// The program that can be executed, from a working directory that can be entered.
+// Returns the path of the program, after checking that it can be executed and that the working
+// directory can be entered.
 Result<std::string> look_for(const std::tuple<std::string, std::string, std::string>& question,
                              FileCalls* calls) {
   const auto& [directory, path, name] = question;
@@ -86,8 +87,8 @@ void RankProcesses::add_tools(Environment& environment) const {
   }
 }
 
-// The variables of the session, without those that a variable of the rank rules out, and with those
-// of the rank over them; a default of the rank counts only where the session has no such variable.
+// The variables of the session, without those that a variable of the rank rules out, overridden by
+// those of the rank; a default of the rank applies only if the session has no such variable.
 RankProcesses::Environment RankProcesses::environment_of(const RankCommand& command) const {
   Environment environment = session_;
   for (const EnvironmentEntry& entry : command.environment)

@@ -13,28 +13,28 @@
 
 namespace train {
 
-/// What ranks execute on this host. What was found for one rank is taken for all others that need
-/// the same; if it is gone by the time that such a rank starts, executing it fails.
+/// Finds out what ranks execute on this host. Results are cached: a program found for one rank is
+/// used for all ranks with the same lookup; if it has vanished by the time such a rank starts,
+/// executing it fails.
 class RankProcesses {
  public:
-  /// `tools`: a folder in which programs and modules are found behind all else that there is;
-  /// empty: none.
+  /// `tools`: a folder that is appended to PATH and PYTHONPATH of the ranks; empty: none.
   explicit RankProcesses(std::string tools = {});
 
   /// A rank's program, looked up in its own PATH from its working directory: an absolute path.
-  /// Class `missing` when directory or program is not there or cannot be used, `host` when the host
-  /// cannot tell.
+  /// Class `missing` when directory or program does not exist or cannot be used, `host` when this
+  /// host cannot find out.
   Result<std::string> program_of(const RankCommand& command, FileCalls* calls = nullptr);
 
-  /// Looks whether the script is there that the rank's program, an interpreter, is told to run;
-  /// only of a rank whose program was found. `hint` is for where nothing like it is there. Class
-  /// `missing` or `host`.
+  /// Checks that the script which the rank's interpreter is to run exists. Call it only for a rank
+  /// whose program was found. `hint` is for the error when nothing similar exists. Class `missing`
+  /// or `host`.
   Result<void> check_script_of(const RankCommand& command, const std::string& hint,
                                FileCalls* calls = nullptr);
 
-  /// The program with its arguments and environment: that of this process, without what other
-  /// launchers have left in it, and with the variables of the rank over it; PATH and PYTHONPATH end
-  /// with the tools. It is bound as the rank is. Errors are those of `program_of`.
+  /// The program with its arguments, CPUs and environment. The environment is that of this process,
+  /// without variables left by other launchers, overridden by the variables of the rank; PATH and
+  /// PYTHONPATH end with the tools folder. Errors are those of `program_of`.
   Result<ProcessSpec> process_of(const RankCommand& command, FileCalls* calls = nullptr);
 
   /// The rank's PATH, without the tools.
@@ -47,9 +47,9 @@ class RankProcesses {
   void add_tools(Environment& environment) const;
 
   const std::string tools_;
-  Environment session_;                       ///< without what other launchers left in it
+  Environment session_;                       ///< without variables left by other launchers
   std::map<Question, std::string> programs_;  ///< by working directory, PATH and name
-  std::set<Question> scripts_;                ///< that are there, likewise
+  std::set<Question> scripts_;                ///< that exist, by the same key
 };
 
 }  // namespace train

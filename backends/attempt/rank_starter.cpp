@@ -11,12 +11,12 @@ namespace train {
 
 namespace {
 
-// A larger piece makes the first rank in it wait longer until it is told of.
+// A larger piece would delay the started event of the first rank in it.
 constexpr std::size_t most_in_a_piece = 16;
 
 }  // namespace
 
-// What only the thread touches while it works. It may outlive the starter when a file system never
+// Used by the thread only while it works. It may outlive the starter when a file system never
 // answers.
 struct RankStarter::Spawning {
   Spawning(Gifts gifts, std::shared_ptr<FileCalls> of_attempt, StartChild start)
@@ -41,13 +41,13 @@ struct RankStarter::Spawning {
   RankProcesses processes;
 };
 
-// A few ranks that are started one after the other and told of together: to wake the loop, and the
-// launcher, for each one costs as much as to start it.
+// A few ranks that are started one after the other and reported together: waking the loop and the
+// launcher for each rank would cost as much as starting it.
 struct RankStarter::Piece {
   std::shared_ptr<Spawning> spawning;
   std::vector<RankCommand> commands;
-  std::atomic<bool> is_forgotten = false;  ///< what has not begun does not begin any more
-  std::size_t told = 0;                    ///< of the commands; the loop's
+  std::atomic<bool> is_forgotten = false;  ///< ranks that have not begun are not started
+  std::size_t told = 0;                    ///< number of commands reported; used by the loop only
 
   void run() {
     for (const RankCommand& command : commands) {
@@ -59,7 +59,7 @@ struct RankStarter::Piece {
     }
   }
 
-  /// What became of the ranks that were tried since the last call.
+  /// The results of the ranks that were tried since the last call.
   std::vector<Result<SpawnedProcess>> take() {
     const std::lock_guard lock(mutex);
     return std::exchange(results, {});
@@ -76,7 +76,8 @@ RankStarter::RankStarter(Loop& loop, Background& background, Gifts gifts,
       spawning_(std::make_shared<Spawning>(std::move(gifts), std::move(calls), std::move(start))),
       background_(background) {}
 
-// Where there can be no thread, no rank is started either.
+// Ignores the error when no thread can be had: then no rank can be started either, and `next`
+// reports that.
 void RankStarter::record_with(std::shared_ptr<AgentRecorder> recorder, Descriptor cgroup) {
   const auto begun = background_.run(
       [spawning = spawning_, recorder = std::move(recorder),
@@ -95,7 +96,8 @@ void RankStarter::record_with(std::shared_ptr<AgentRecorder> recorder, Descripto
 
 void RankStarter::start(int rank) {
   waiting_.push_back(rank);
-  if (waiting_.size() == 1) loop_.post([this] { next(); });  // with those that are asked for now
+  // Posted, so that ranks requested in this turn of the loop start together.
+  if (waiting_.size() == 1) loop_.post([this] { next(); });
 }
 
 void RankStarter::forget_waiting() {

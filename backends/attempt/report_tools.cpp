@@ -10,7 +10,7 @@
 
 namespace train {
 
-// A rank may have removed them for the next one.
+// Checks for the files each time: a rank of an earlier trial may have removed them.
 Result<void> ReportTools::make() {
   const std::lock_guard lock(mutex_);
   const auto is_there = [this](const char* name) {

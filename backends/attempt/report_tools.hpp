@@ -8,17 +8,18 @@
 
 namespace train {
 
-/// The program and the module by which ranks report, in a folder that all trials of an agent share:
-/// their PATH and PYTHONPATH end with it.
+/// The program and the module with which ranks report, in a folder that all trials of an agent
+/// share: the ranks' PATH and PYTHONPATH end with it.
 class ReportTools {
  public:
   /// The directory must outlive this.
   ReportTools(const HostDirectory& directory, std::string key)
       : directory_(directory), key_(std::move(key)) {}
 
-  /// The folder.
+  /// The path of the folder.
   std::string path() const { return directory_.run_directory(key_, HostDirectory::shared); }
-  /// Makes what is not there, after the run directory of a trial. From any thread; class `host`.
+  /// Creates the missing files; the run directory of a trial must exist. From any thread; class
+  /// `host`.
   Result<void> make();
 
  private:

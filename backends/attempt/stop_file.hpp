@@ -14,17 +14,18 @@
 namespace train {
 
 /// The file that tells the ranks of an attempt to end (`stop_file_name`). It is made beside the
-/// loop, since a disk may hang, and nothing that happens to it keeps a stop from going on.
+/// loop, since a disk may hang; a failure or a hang never holds up a stop.
 class StopFile {
  public:
   explicit StopFile(Loop& loop) : loop_(loop), background_(loop, Background::Idle::goes) {}
 
   /// Begins to make it, empty, in the run directory of the agent `key`; `directory` must outlive
-  /// this process's threads. Calls `failed`, from the loop, where it could not be made in a second.
+  /// this process's threads. Calls `failed`, from the loop, if it could not be made within a
+  /// second.
   void make(const HostDirectory& directory, const std::string& key, AttemptId of,
             std::function<void(const std::string& why)> failed);
-  /// Calls `next` once the file that is being made is there or is not waited for any more; at once
-  /// where that is so already.
+  /// Calls `next` once the file exists, or could not be made within the limit; at once if no file
+  /// is being made.
   void then(std::function<void()> next);
 
  private:

@@ -24,20 +24,20 @@ using namespace std::chrono_literals;
 constexpr nanoseconds tree_limit = 5s;
 // How long killed processes have to end before the next look.
 constexpr int round_milliseconds = 5;
-// For the end of a process that has closed its connections.
+// How long to wait for the end of a process that has closed its connections.
 constexpr std::chrono::seconds end_patience{2};
-// When a thread cannot be had, it is tried again.
+// The pause before the next try to start a thread.
 constexpr nanoseconds thread_pause = 100ms;
 
-// The processes of all subreapers of this agent. None is made but while this is locked, so that who
-// has locked it knows all that were made before. It is locked for moments only: the loop waits for
-// it, and looking through /proc may take long.
+// The processes of all subreapers of this agent. A process is made only while the mutex is locked,
+// so its owner knows all that were made before. The mutex is held for moments only, never while
+// /proc is read, which may take long: the loop waits for it.
 struct Registry {
   std::mutex mutex;
   std::set<int> pids;
 };
 
-// Never destroyed: a thread that sees a process off may outlast the end of main().
+// Never destroyed: a thread in `see_off` may outlive main().
 Registry& registry() {
   static Registry& all = *new Registry;
   return all;
@@ -53,7 +53,8 @@ struct Remains {
   std::vector<Survivor> survivors;
 };
 
-// One round: everything that is not below the process of another attempt. Returns what is left.
+// Kills once everything that is not below the process of another attempt. Returns the children that
+// are left.
 std::vector<int> kill_what_is_left(std::vector<EndedChild>& collected) {
   kill_descendants(registered, SIGKILL);
   std::vector<int> left;
@@ -75,9 +76,9 @@ void forget(pid_t process) {
   (void)collect_child(process, boot_time());
 }
 
-// Waits for the end of a process that has ended, or will in a few seconds, and collects it. Where
-// it has not ended in order, the ranks have died with it, and what they have left is this process's
-// by now.
+// Waits for the end of a process that has ended, or will in a few seconds, and reaps it. If it did
+// not exit with 0, its ranks have died with it, and the processes they have left are children of
+// this process by now: kills them.
 Remains see_off(pid_t process) {
   siginfo_t info{};
   (void)uninterrupted(
@@ -97,7 +98,7 @@ Remains see_off(pid_t process) {
   }
 }
 
-// It has ended, and is collected later.
+// The status of a process that has ended and is reaped later.
 ExitStatus status_of_ended(pid_t process) {
   siginfo_t info{};
   ExitStatus status;
@@ -143,13 +144,13 @@ std::optional<SubreaperProcess> IdleSubreapers::take() {
   return {};
 }
 
-// Somebody has killed it.
+// An idle process has ended: it was killed from outside.
 void IdleSubreapers::collect(pid_t process) {
   std::erase_if(idle_, [process](const Idle& each) { return each.process.pid == process; });
   forget(process);
 }
 
-// Socket and number are there before the thread that asks for starts does.
+// `socket` and `attempt` are set before the thread that calls `ask` exists.
 struct Subreaper::Starts {
   Descriptor socket;
   std::uint32_t attempt = 0;
@@ -169,7 +170,7 @@ struct Subreaper::Starts {
   std::string how_it_ended_;
 };
 
-// Who asks after that is told that the attempt was ended.
+// A later `ask` fails with the error that the attempt was ended.
 Descriptor Subreaper::Starts::take_unless_used() {
   const std::unique_lock lock(using_, std::try_to_lock);
   return lock ? std::move(socket) : Descriptor();
@@ -185,7 +186,7 @@ Result<ChildAnswer> Subreaper::Starts::ask(const ChildRequest& request) {
   return tl::make_unexpected(reason_for_none());
 }
 
-// The end of a connection is seen sooner than the end of the process, which is on its way.
+// The end of the connection is noticed before the end of the process, so this waits for the latter.
 Error Subreaper::Starts::reason_for_none() {
   std::unique_lock lock(mutex_);
   (void)known_.wait_for(lock, end_patience, [&] { return is_ending_ || !how_it_ended_.empty(); });
@@ -214,8 +215,8 @@ Subreaper::Subreaper(Loop& loop, IdleSubreapers& idle, Events events)
       starts_(std::make_shared<Starts>()),
       cleaning_(loop) {}
 
-// The process ends by itself once nobody speaks with it. Where no thread can be had that waits for
-// it, it stays as one that has ended until the agent does.
+// The process ends by itself once its sockets are closed. If no thread can be started to reap it,
+// it stays a zombie until the agent ends.
 Subreaper::~Subreaper() {
   kill();
   if (process_ > 0) (void)start_thread([process = process_] { (void)see_off(process); });
@@ -244,7 +245,7 @@ StartChild Subreaper::child_start() const {
   return [starts = starts_](const ChildRequest& request) { return starts->ask(request); };
 }
 
-// After `kill` it could be one of another attempt.
+// After `kill` the pid could belong to a rank of another attempt.
 void Subreaper::signal_rank(int pid, int signal) {
   if (!is_killing_) say({SubreaperCommand::Kind::signal_rank, pid, signal});
 }
@@ -258,7 +259,7 @@ void Subreaper::kill_process() {
   if (process_ > 0) ::kill(process_, SIGKILL);
 }
 
-// Whatever it is told is done, even when somebody has stopped it.
+// Sends SIGCONT with each command, in case the process was stopped.
 void Subreaper::say(const SubreaperCommand& command) {
   if (!talk_ || process_ <= 0) return;
   talk_->say(command);
@@ -283,14 +284,15 @@ void Subreaper::hear() {
   if (talk_->is_over()) heard_.reset();
 }
 
-// It is the last that the process has to say.
+// `gone` is the last record of the process for this attempt.
 void Subreaper::all_gone() {
   is_gone_ = true;
   if (survivors_.empty()) give_back();
   events_.on_gone(std::exchange(survivors_, {}));
 }
 
-// What is asked of it by now is asked of another attempt.
+// From now on, commands to the process would be for another attempt, so this one gives up its
+// sockets. Keeps the process if a start still uses it.
 void Subreaper::give_back() {
   if (!ended_ || talk_->has_waiting() || talk_->is_over()) return;
   Descriptor starts = starts_->take_unless_used();
@@ -303,7 +305,7 @@ void Subreaper::give_back() {
   talk_.reset();
 }
 
-// What it has said last is heard first.
+// Reads the last records of the process first.
 void Subreaper::process_ended() {
   ended_.reset();
   hear();
@@ -315,7 +317,7 @@ void Subreaper::process_ended() {
   forget(std::exchange(process_, -1));
 }
 
-// Beside the loop: it takes until everything has ended.
+// Runs beside the loop: it waits until everything has ended.
 void Subreaper::clean_up() {
   const auto remains = std::make_shared<Remains>();
   const auto work = [remains, process = process_] { *remains = see_off(process); };

@@ -18,14 +18,15 @@
 
 namespace train {
 
-/// Processes that the attempts before have left with nothing below them, for those that come: to
-/// make one takes longer than to start a rank in it. They die with this thread. The loop's.
+/// Subreaper processes of earlier attempts that have nothing below them any more, kept for later
+/// attempts: making one takes longer than starting a rank in it. They die with this thread. To be
+/// used on the loop only.
 class IdleSubreapers {
  public:
   explicit IdleSubreapers(Loop& loop) : loop_(loop) {}
 
   void add(SubreaperProcess process);
-  /// One that lives, if there is any.
+  /// A live one, if there is any.
   std::optional<SubreaperProcess> take();
 
  private:
@@ -39,48 +40,47 @@ class IdleSubreapers {
   std::vector<Idle> idle_;
 };
 
-/// A process of this agent whose children the ranks of one attempt are, and which adopts all
-/// orphans among their descendants: so everything that the attempt has started is below it, and
-/// nothing else is. It collects the ranks when they end, and kills all that is below it when it is
-/// told to. It shares no memory with the agent: somebody may kill it at any moment. Then its ranks
-/// die with it (PDEATHSIG), and what they leave becomes the agent's and is killed by that.
+/// A process of this agent that is the parent of the ranks of one attempt and adopts all orphans
+/// among their descendants: so everything that the attempt has started is below it, and nothing
+/// else is. It reaps the ranks when they end, and kills everything below it on request. It shares
+/// no memory with the agent, because it may be killed at any moment. Then its ranks die with it
+/// (PDEATHSIG), and the processes they leave become the agent's children, which kills them.
 class Subreaper {
  public:
   struct Events {
-    /// A rank has ended, at `status.at`; what it has printed may still be in its pipes.
+    /// A rank has ended, at `status.at`; its last output may still be in its pipes.
     std::function<void(int pid, const ExitStatus& status)> on_end;
-    /// Everything below is gone, but for the survivors; no rank ends any more. Comes once: after
+    /// Everything below is gone, except the survivors; no `on_end` follows. Called once: after
     /// `kill`, or because the process was killed.
     std::function<void(std::vector<Survivor> survivors)> on_gone;
   };
 
-  /// Events come from the loop. The process is one of `idle`, where there is one, and goes back
-  /// there.
+  /// Events are called from the loop. The process is taken from `idle` if there is one, and
+  /// returned to it afterwards.
   Subreaper(Loop& loop, IdleSubreapers& idle, Events events);
-  /// What is still below is killed.
+  /// Kills everything that is still below the process.
   ~Subreaper();
   Subreaper(const Subreaper&) = delete;
   Subreaper& operator=(const Subreaper&) = delete;
 
-  /// Makes or takes the process, which dies with this thread. Class `host` when there can be none.
-  /// Once.
+  /// Makes the process, or takes an idle one. It dies with this thread. Class `host` when it cannot
+  /// be made. Call it once.
   Result<void> start();
-  /// Makes ranks: children of the process. For one thread beside the loop, since a call takes as
-  /// long as the file systems that it needs. The events of the end of a rank may come before the
-  /// call has returned. It may be used for longer than this lives.
+  /// A function that starts ranks, as children of the process. For one thread beside the loop,
+  /// since a call takes as long as the file systems that it needs. `on_end` of a rank may come
+  /// before the call has returned. The function may outlive this object.
   StartChild child_start() const;
 
-  /// Signals the process group of a rank, unless that has been collected.
+  /// Signals the process group of a rank, unless the rank was reaped.
   void signal_rank(int pid, int signal);
-  /// KILL to everything below, again and again until nothing is left; gives up after 10 s. Goes on
-  /// where somebody has stopped the process.
+  /// Sends SIGKILL to everything below, again and again until nothing is left; gives up after 10 s.
+  /// Works even if the process was stopped (SIGSTOP).
   void kill();
-  /// Kills the process itself, which does not answer.
+  /// Kills the process itself, when it does not answer.
   void kill_process();
-  /// The process was killed, or never answers again for another reason.
+  /// The process was killed, or ended before `on_gone` for another reason.
   bool was_killed() const { return was_killed_; }
-  /// How it ended, where it did so before it was told to: "was killed by SIGKILL", "is out of
-  /// memory".
+  /// How the process ended if it was not told to: "was killed by SIGKILL", "is out of memory".
   const std::string& how_it_ended() const { return how_it_ended_; }
 
  private:
@@ -105,13 +105,13 @@ class Subreaper {
   std::unique_ptr<Subscription> retry_;
   std::vector<Survivor> survivors_;
   bool is_killing_ = false;
-  bool is_gone_ = false;  ///< on_gone was told
+  bool is_gone_ = false;  ///< on_gone was called
   bool was_killed_ = false;
   std::string how_it_ended_ = "was killed";
   Background cleaning_;
 };
 
-/// The words of `Subreaper::how_it_ended` about such a status.
+/// The text of `Subreaper::how_it_ended` for this status.
 std::string words_of_subreaper_end(const ExitStatus& status);
 
 }  // namespace train

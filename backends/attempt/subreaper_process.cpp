@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs in the process of a subreaper. It begins as a copy of the agent, in memory of its own:
-// of what it finds there it uses nothing but its two sockets, and the C library, whose locks
-// fork(2) has made ready for it.
+// The code that runs in the process of a subreaper. The process begins as a copy of the agent, with
+// memory of its own. Of that copy it uses only its two sockets and the C library, whose locks
+// fork(2) has left in a usable state.
 #include "backends/attempt/subreaper_process.hpp"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ using namespace std::chrono_literals;
 // A rank may be stuck in the kernel (a dead NFS server, a sick driver).
 constexpr nanoseconds rank_limit = 5s;
 constexpr nanoseconds whole_tree_limit = 5s;
-// By then a dying agent has taken this process along.
+// Within this time a dying agent has taken this process along (PDEATHSIG).
 constexpr nanoseconds death_limit = 1s;
 
 ChildAnswer not_started(ChildStep step, int error) {
@@ -45,7 +45,7 @@ ChildAnswer not_started(ChildStep step, int error) {
   return answer;
 }
 
-// For a catch block. The agent hears no more than that, and cleans up.
+// To be called in a catch block. The agent sees only this exit code, and cleans up.
 [[noreturn]] void exit_with_failure() {
   try {
     throw;
@@ -56,8 +56,8 @@ ChildAnswer not_started(ChildStep step, int error) {
   }
 }
 
-// One thread serves, one starts ranks, which may take for ever. What they share is of this process
-// alone, and ends with it.
+// One thread serves the agent, one starts ranks, which may take for ever. The two share state only
+// within this process.
 class Family {
  public:
   Family(Descriptor talk, Descriptor starts) : talk_(std::move(talk)), starts_(std::move(starts)) {}
@@ -82,12 +82,12 @@ class Family {
   std::optional<Instant> kill_until_;
 
   std::mutex mutex_;
-  std::set<int> ranks_;  ///< that have not been collected
+  std::set<int> ranks_;  ///< that have not been reaped
   bool is_starting_ = false;
-  bool has_skipped_ = false;  ///< some child has ended meanwhile and was not collected
+  bool has_skipped_ = false;  ///< `collect` may have left children unreaped during a start
   bool is_killing_ = false;
   std::uint32_t attempt_ = 0;
-  bool is_over_ = false;  ///< nothing of the attempt is left, and another can have none of this
+  bool is_over_ = false;  ///< the attempt has ended, and no other attempt can use this process
 };
 
 int Family::run() {
@@ -102,7 +102,8 @@ int Family::run() {
   return 0;
 }
 
-// On the thread of its own: ranks die with that, and it lives as long as the process.
+// Runs on a thread of its own. It never returns: ranks die with the thread that started them
+// (PDEATHSIG), so the thread must live as long as the process.
 void Family::start_ranks() {
   try {
     while (auto asked = await_child_request(starts_.get()))
@@ -118,7 +119,7 @@ ChildAnswer Family::start_rank(const AskedChild& asked) {
   if (asked.error != 0) return not_started(ChildStep::descriptors, asked.error);
   {
     const std::lock_guard lock(mutex_);
-    // By now it may be told that nothing of the attempt is left.
+    // The attempt of this request may have ended meanwhile.
     if (is_killing_ || asked.attempt != attempt_) return not_started(ChildStep::parent, ECHILD);
     is_starting_ = true;
   }
@@ -131,7 +132,7 @@ ChildAnswer Family::start_rank(const AskedChild& asked) {
   is_starting_ = false;
   const int pid = answer->child.pid;
   if (pid > 0) ranks_.insert(pid);
-  // It was being started when everything else was killed.
+  // The rank was being started when everything else was killed.
   if (pid > 0 && is_killing_) signal_group(pid, SIGKILL);
   if (has_skipped_ || is_killing_) ::kill(::getpid(), SIGCHLD);
   return std::move(*answer);
@@ -162,8 +163,8 @@ void Family::serve() {
   }
 }
 
-// While a rank is being started, its process is not known by its number yet and must not be
-// collected as an orphan. Under the lock, as all that follows.
+// While a rank is being started, its pid is not known yet, and it must not be reaped as an orphan.
+// The caller holds the mutex, also for the functions below.
 void Family::collect() {
   const Instant now = boot_time();
   has_skipped_ = is_starting_;
@@ -183,8 +184,8 @@ void Family::hear() {
   talk_.flush();
   const std::lock_guard lock(mutex_);
   while (const auto command = talk_.hear_command()) carry_out(*command);
-  // The owner says kill_all before it goes. Where it has not, the agent is dying, and this process
-  // with it; what is left is its guard's, or a sweep's, and is counted there.
+  // The owner sends kill_all before it closes the socket. If it has not, the agent is dying, and
+  // this process with it; the guard or a sweep then kills and counts the processes that are left.
   if (!talk_.is_over()) return;
   if (!over_at_) over_at_ = boot_time();
   if (boot_time() - *over_at_ >= death_limit) is_killing_ = true;
@@ -199,7 +200,7 @@ void Family::carry_out(const SubreaperCommand& command) {
   }
 }
 
-// The statuses of ranks that did not end in time are lost.
+// Ranks that end only now are reported as killed: their real statuses are lost.
 void Family::finish_kill() {
   const std::vector<Survivor> survivors = kill_all_descendants(whole_tree_limit);
   const std::lock_guard lock(mutex_);
@@ -216,8 +217,8 @@ void Family::finish_kill() {
   ++attempt_;
 }
 
-// For a word of the agent, or for the end of a child. All signals are blocked, so that none is lost
-// between a look and the next wait.
+// Waits for a record of the agent or for the end of a child. SIGCHLD is blocked and comes through
+// the signalfd, so that none is lost between a check and the next wait.
 void Family::wait(std::optional<nanoseconds> limit) {
   pollfd polled[] = {
       {talk_.socket(), static_cast<short>(talk_.has_waiting() ? POLLIN | POLLOUT : POLLIN), 0},
@@ -235,9 +236,9 @@ void Family::wait(std::optional<nanoseconds> limit) {
 
 [[noreturn]] void be_subreaper(Descriptor talk, Descriptor starts, pid_t parent) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  // When the parent died before prctl, the signal would never come.
+  // If the parent has died before prctl, the signal will never come.
   if (::getppid() != parent) ::_exit(0);
-  (void)become_subreaper();  // where the kernel refuses, the agent or its guard is one
+  (void)become_subreaper();  // if the kernel refuses, the agent or its guard is still one
   close_others({talk.get(), starts.get()});
   try {
     ::_exit(Family(std::move(talk), std::move(starts)).run());
@@ -278,7 +279,7 @@ Result<SubreaperProcess> start_subreaper_process() {
   SubreaperProcess process;
   const pid_t parent = ::getpid();
   {
-    const WithoutSignals blocked;  // their handlers are not made for a second process
+    const WithoutSignals blocked;  // the handlers are not made to run in a second process
     process.pid = ::fork();
     if (process.pid == 0) be_subreaper(std::move(talk->childs), std::move(starts->childs), parent);
   }

@@ -10,17 +10,17 @@
 
 namespace train {
 
-/// The process of a `Subreaper`: a child of this one, and this process's ends of the sockets that
-/// it is spoken with by (subreaper_talk.hpp).
+/// The process of a `Subreaper`, a child of this process, and our ends of the two sockets to it
+/// (subreaper_talk.hpp).
 struct SubreaperProcess {
   pid_t pid = -1;
   Descriptor pidfd;
   Descriptor talk;    ///< for records; when it is closed, the process kills all below it and ends
-  Descriptor starts;  ///< for ranks that are to be started; blocks
-  std::uint32_t attempt = 0;  ///< how many have had it before
+  Descriptor starts;  ///< for ranks to start; blocks
+  std::uint32_t attempt = 0;  ///< how many attempts have used the process before
 };
 
-/// What it exits with where it cannot do its work.
+/// The exit code of the process when it cannot do its work.
 enum class SubreaperFailure {
   bug = 70,
   no_thread = 71,

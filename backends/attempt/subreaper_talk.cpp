@@ -18,11 +18,12 @@ namespace train {
 
 namespace {
 
-// What a start hands over: the text, standard output and error, and the cgroup if there is one.
+// The descriptors of a start request: the text, standard output and error, and the cgroup if there
+// is one.
 constexpr std::size_t most_descriptors = 4;
 
-// The packet of a start. Its text, which can be long, is in a file without a name: the program, the
-// working directory, the arguments, the variables and the CPUs, each with a zero at its end.
+// The packet of a start request. Its text, which can be long, is in an unnamed file: the program,
+// the working directory, the arguments, the variables and the CPUs, each terminated by a zero byte.
 struct StartQuestion {
   std::uint64_t text_size = 0;
   std::uint32_t attempt = 0;
@@ -68,7 +69,7 @@ bool send_packet(int socket, const void* packet, std::size_t size, const int* de
          static_cast<ssize_t>(size);
 }
 
-// The descriptors that came with it are `descriptors`, from the first one on.
+// Stores the descriptors that came with the packet in `descriptors`, from the first element on.
 bool receive_packet(int socket, void* packet, std::size_t size,
                     Descriptor (&descriptors)[most_descriptors]) {
   iovec part{packet, size};
@@ -94,7 +95,7 @@ bool receive_packet(int socket, void* packet, std::size_t size,
 
 std::string text_of(const ProcessSpec& spec) {
   std::string text;
-  // As exec reads it: up to the first zero.
+  // Up to the first zero byte, as exec reads it.
   const auto add = [&](const std::string& part) { text.append(part, 0, part.find('\0')) += '\0'; };
   add(spec.program);
   add(spec.working_directory);
@@ -187,7 +188,7 @@ void SubreaperTalk::flush() {
       return ::send(socket_.get(), record.data(), record.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     });
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return;
-    if (sent < 0) return waiting_.clear();  // what it has said may still be heard
+    if (sent < 0) return waiting_.clear();  // records of the other side may still be readable
     waiting_.pop_front();
   }
 }
@@ -211,7 +212,8 @@ bool SubreaperTalk::hear(void* record, std::size_t size) {
     return uninterrupted([&] { return ::recv(socket_.get(), record, size, MSG_DONTWAIT); });
   };
   ssize_t count = receive();
-  // The other side has ended and left something unread: what it said before comes after that.
+  // ECONNRESET: the other side has closed with unread records. Its own records can still be read
+  // after that.
   if (count < 0 && errno == ECONNRESET) count = receive();
   is_over_ = count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
   return count > 0;

@@ -15,12 +15,12 @@
 
 namespace train {
 
-/// How an agent and the process of a `Subreaper` speak, which is a copy of the agent: the same
-/// program, so records are what they are in memory. Each is one packet of a socket that keeps them
-/// apart (SOCK_SEQPACKET). There are two such sockets: one for records of either side at any
-/// moment, one for ranks that are started, each of which is answered before the next one.
+/// The protocol between an agent and the process of a `Subreaper`. Both run the same program, so
+/// records are sent as they are in memory, each as one packet (SOCK_SEQPACKET). There are two
+/// sockets: one for records, which either side sends at any moment, and one for start requests,
+/// each of which is answered before the next one.
 
-/// What the agent says.
+/// A record of the agent.
 struct SubreaperCommand {
   enum class Kind : std::uint32_t { signal_rank, kill_all };
   Kind kind = Kind::signal_rank;
@@ -28,8 +28,8 @@ struct SubreaperCommand {
   std::int32_t signal = 0;
 };
 
-/// What the process says: a rank has ended; one process is left; everything but those is gone.
-/// Where nothing is left it is as new after that, for another attempt.
+/// A record of the process: a rank has ended; one process has survived; everything except the
+/// survivors is gone. If nothing has survived, the process can serve another attempt after that.
 struct SubreaperNews {
   enum class Kind : std::uint32_t { rank_ended, survivor, gone };
   Kind kind = Kind::gone;
@@ -39,9 +39,9 @@ struct SubreaperNews {
   std::uint32_t dumped_core = 0;
   std::uint32_t uid = 0;
   std::int64_t at = 0;   ///< nanoseconds of CLOCK_BOOTTIME
-  std::int64_t cpu = 0;  ///< as ExitStatus has it, in nanoseconds
+  std::int64_t cpu = 0;  ///< as in ExitStatus, in nanoseconds
   std::uint64_t largest_memory = 0;
-  char command[1024] = {};  ///< of a survivor; only what it has of text is sent
+  char command[1024] = {};  ///< of a survivor; only the used part is sent
 };
 SubreaperNews news_of(int pid, const ExitStatus& status);
 SubreaperNews news_of(const Survivor& survivor);
@@ -54,10 +54,10 @@ class SubreaperTalk {
   explicit SubreaperTalk(Descriptor socket) : socket_(std::move(socket)) {}
 
   int socket() const { return socket_.get(); }
-  /// For another of these, which begins where this one ends. Nothing waits in this one.
+  /// Moves the socket out, for another SubreaperTalk. No record may be waiting in this one.
   Descriptor take_socket() { return std::move(socket_); }
-  /// What there is no room for now waits; `has_waiting` says so, and `flush` tries again. What is
-  /// said once the other side has gone goes nowhere.
+  /// Records that the socket has no room for wait; `has_waiting` reports that, and `flush` tries
+  /// again. Records sent after the other side has gone are dropped.
   void say(const SubreaperCommand& command);
   void say(const SubreaperNews& news);
   void flush();
@@ -65,7 +65,7 @@ class SubreaperTalk {
   /// The next record, if one has come.
   std::optional<SubreaperCommand> hear_command();
   std::optional<SubreaperNews> hear_news();
-  /// The other side has gone, and all that it said was heard.
+  /// The other side has gone, and all its records were read.
   bool is_over() const { return is_over_; }
 
  private:
@@ -77,13 +77,13 @@ class SubreaperTalk {
   bool is_over_ = false;
 };
 
-/// The agent's side of a start: asks for it, and waits for the answer. Nothing when the process has
-/// gone. Class `host` when this process lacks what the question takes. It is asked for by the
-/// `attempt`-th that the process is had by, from 0 on.
+/// The agent's side of a start: sends the request and waits for the answer. `nullopt` when the
+/// process has gone. Class `host` when this process lacks the resources for the request. `attempt`:
+/// the number of the requesting attempt among those that have used the process, from 0 on.
 Result<std::optional<ChildAnswer>> ask_for_child(int socket, const ChildRequest& request,
                                                  std::uint32_t attempt);
 
-/// A start that was asked for, as the process has it.
+/// A start request, as the process receives it.
 struct AskedChild {
   ProcessSpec spec;
   Descriptor output;
@@ -92,9 +92,9 @@ struct AskedChild {
   std::optional<rlimit> open_files;
   bool joins_cgroup = false;
   std::uint32_t attempt = 0;
-  int error = 0;  ///< errno when this process could not take what came with it
+  int error = 0;  ///< errno when this process could not receive its descriptors or text
 };
-/// Waits for the next one; nothing when the agent has gone.
+/// Waits for the next request; `nullopt` when the agent has gone.
 std::optional<AskedChild> await_child_request(int socket);
 /// False when the agent has gone.
 bool answer_child_request(int socket, const ChildAnswer& answer);

@@ -23,10 +23,10 @@ namespace {
 constexpr std::size_t most_names = 10'000;
 constexpr std::string_view old_ending = "old";
 
-// Read in one go, since names are removed later; none is looked at twice.
+// Reads all names at once, since entries are removed later.
 std::vector<std::string> names_of(int folder) { return names_in(FolderReader(folder), most_names); }
 
-// Whether this is ours and has not been touched for so long; `status` is its status then.
+// Whether this file belongs to this user and was not touched for `age`; sets `status`.
 bool is_old(int folder, const std::string& name, std::chrono::hours age, struct stat& status) {
   if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
   const auto now = std::chrono::seconds(::time(nullptr));
@@ -41,7 +41,7 @@ Descriptor lock_unused(int folder, const std::string& name) {
   return is_used ? Descriptor() : std::move(run);
 }
 
-// --- Names that are ours; whatever else lies in a cache is its user's ---
+// --- Names that train gives; other files in a cache belong to the user ---
 
 constexpr std::size_t binary_digits = 40;
 constexpr std::size_t random_digits = 16;
@@ -72,7 +72,7 @@ bool is_packed_context(std::string_view name) {
   return name.ends_with(ending) && is_hexadecimal(name.substr(0, name.size() - ending.size()), 64);
 }
 
-// A name of something that is not complete yet (HostCache), or that is being removed:
+// The name of something incomplete (HostCache), or of something that is being removed:
 // ".NAME.ENDING".
 bool is_incomplete(std::string_view name, bool (*is_name)(std::string_view)) {
   const std::size_t dot = name.rfind('.');
@@ -84,7 +84,7 @@ bool is_incomplete(std::string_view name, bool (*is_name)(std::string_view)) {
 
 bool is_digest(std::string_view text) { return is_hexadecimal(text, 64); }
 
-// --- What is old ---
+// --- Removal of old files ---
 
 void tidy_contexts(int folder, const CacheAges& ages, const std::atomic<bool>& cancelled) {
   struct stat status {};
@@ -108,7 +108,7 @@ void tidy_runs(int folder, const CacheAges& ages, const std::atomic<bool>& cance
     if (!S_ISDIR(status.st_mode)) continue;
     const Descriptor locked = lock_unused(folder, name);
     if (!locked) continue;
-    // Renamed first: what is removed only in part has no name that anybody would look for.
+    // Renamed first: a partly removed copy must not have the name under which it is looked up.
     const std::string going = is_part ? name : fmt::format(".{}.{}", name, old_ending);
     if (going != name && ::renameat(folder, name.c_str(), folder, going.c_str()) != 0) continue;
     (void)remove_tree(folder, going, cancelled);
@@ -148,7 +148,7 @@ void mark_own_binary_used() {
   if (length <= 0 || length == PATH_MAX) return;
   const std::string_view own(path, static_cast<std::size_t>(length));
   if (!is_binary(own.substr(own.rfind('/') + 1))) return;
-  // The file of the running program, even when its name belongs to another file by now.
+  // Opens the running program, even when its name belongs to another file by now.
   const Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   if (file) (void)::futimens(file.get(), nullptr);
 }

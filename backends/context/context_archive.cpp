@@ -21,7 +21,7 @@ namespace train {
 
 namespace {
 
-// As for the binary: a third of the time that the default takes, for a tenth more bytes.
+// The level of the agent's binary too: a third of the default's time, for a tenth more bytes.
 constexpr int gzip_level = 3;
 
 bool is_same_state(const struct stat& a, const struct stat& b) {
@@ -31,8 +31,8 @@ bool is_same_state(const struct stat& a, const struct stat& b) {
   return a.st_size == b.st_size && same(a.st_mtim, b.st_mtim) && same(a.st_ctim, b.st_ctim);
 }
 
-// Appends the content of a file, which must be as long as it was when it was found and stay as it
-// is while it is read.
+// Appends the content of a file, which must have the size with which it was listed and must not
+// change while it is read.
 Result<void> append_content(const ContextFiles& files, const ContextEntry& entry,
                             std::string& archive) {
   const auto unreadable = [&](int error) {
@@ -48,7 +48,7 @@ Result<void> append_content(const ContextFiles& files, const ContextEntry& entry
   if (!file || ::fstat(file.get(), &before) != 0) return unreadable(errno);
   const std::size_t begin = archive.size();
   const auto size = static_cast<std::size_t>(entry.size);
-  archive.resize(begin + size + 1);  // one more, to see that it ends there
+  archive.resize(begin + size + 1);  // one more byte, to detect that the file is longer
   const ssize_t done = read_whole(file.get(), archive.data() + begin, size + 1);
   if (done < 0) return unreadable(errno);
   archive.resize(begin + size);
@@ -103,7 +103,7 @@ std::string ContextCompressor::next() {
   std::string piece(context_piece_size, '\0');
   stream_->next_out = reinterpret_cast<Bytef*>(piece.data());
   stream_->avail_out = static_cast<uInt>(piece.size());
-  (void)deflate(stream_.get(), Z_FINISH);  // it fails for no input
+  (void)deflate(stream_.get(), Z_FINISH);  // it does not fail, whatever the input
   piece.resize(piece.size() - stream_->avail_out);
   return piece;
 }

@@ -15,17 +15,17 @@ struct z_stream_s;
 
 namespace train {
 
-/// A directory, read and named.
+/// A directory that was read into an archive, with its checksum.
 struct ArchivedContext {
   Context context;
-  std::string archive;  ///< archive.hpp
+  std::string archive;  ///< in the format of archive.hpp
   std::size_t files = 0;
   std::uint64_t bytes = 0;            ///< of all files
   std::vector<std::string> warnings;  ///< a line each
 };
 
-/// Reads a directory as `find_context_files` finds it, all of it into memory. A file that changes
-/// meanwhile is an error of class `config`.
+/// Reads the files that `find_context_files` lists into memory. A file that changes meanwhile is an
+/// error of class `config`.
 Result<ArchivedContext> archive_context(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,
                                         const std::atomic<bool>& cancelled);
@@ -39,8 +39,8 @@ class ContextCompressor {
   ContextCompressor(const ContextCompressor&) = delete;
   ContextCompressor& operator=(const ContextCompressor&) = delete;
 
-  /// The next piece, of `context_piece_size` bytes; the last one is smaller, and may be empty. Not
-  /// to be called after that.
+  /// The next piece, of `context_piece_size` bytes; the last one is smaller, and may be empty. Must
+  /// not be called after the last one.
   std::string next();
 
  private:

@@ -128,7 +128,7 @@ void Walk::add_rules(const std::string& text, const std::string& path, const std
   if (!rules_.add(text, folder)) too_many_rules(path);
 }
 
-// git does not follow a link of this name either.
+// Like git, does not follow a link of this name.
 void Walk::read_git_rules(int opened, const std::string& folder) {
   const std::string path = folder.empty() ? ".gitignore" : folder + "/.gitignore";
   struct stat status {};
@@ -144,7 +144,7 @@ void Walk::read_git_rules(int opened, const std::string& folder) {
 std::vector<std::string> Walk::names_in(int opened, const std::string& folder) {
   std::vector<std::string> names;
   FolderReader reader(opened);
-  // There may be more names than a context may have, since all can be ignored; but there is a
+  // All names may be ignored, so there may be more than a context may have; still, there is a
   // limit.
   while (const char* name =
              reader && names.size() <= 10 * most_context_entries ? reader.next() : nullptr)
@@ -167,8 +167,8 @@ void Walk::visit(int opened, const std::string& folder) {
   rules_.shrink(rules_before);
 }
 
-// Every folder is opened in the open folder above it: when one is exchanged for a link while the
-// context is read, the link is not followed.
+// Opens every folder relative to its open parent: a folder that is replaced by a link meanwhile is
+// not followed.
 void Walk::enter(int parent, const std::string& name, const std::string& path) {
   const Descriptor folder(
       ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -179,7 +179,7 @@ void Walk::enter(int parent, const std::string& name, const std::string& path) {
 void Walk::look_at(int parent, const std::string& name, const std::string& path) {
   struct stat status {};
   if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno != ENOENT) unreadable(path, errno);  // else it went meanwhile
+    if (errno != ENOENT) unreadable(path, errno);  // else it was removed meanwhile
     return;
   }
   if (rules_.ignores(path, S_ISDIR(status.st_mode))) return;
@@ -189,7 +189,7 @@ void Walk::look_at(int parent, const std::string& name, const std::string& path)
   ContextEntry entry{ContextEntry::Kind::file, path, status.st_mode & 0777u, 0, {}};
   if (S_ISDIR(status.st_mode)) {
     entry.kind = ContextEntry::Kind::folder;
-    entry.mode |= 0700;  // or nobody could put anything into its copy
+    entry.mode |= 0700;  // so that its copy can be filled
     take(std::move(entry));
     return enter(parent, name, path);
   }
@@ -207,7 +207,7 @@ void Walk::take_file(int parent, const std::string& name, const struct stat& sta
   const FileIdentity identity{status.st_dev, status.st_ino};
   if (std::find(own_output_.begin(), own_output_.end(), identity) != own_output_.end())
     return leave_out("what train writes to");
-  // Everything that cannot be read is named in one error, before any file is read.
+  // Checked before any file is read, so that one error names all unreadable files.
   if (::faccessat(parent, name.c_str(), R_OK, AT_EACCESS) != 0)
     return unreadable(entry.path, errno);
   entry.size = static_cast<std::uint64_t>(status.st_size);
@@ -218,8 +218,8 @@ void Walk::take_file(int parent, const std::string& name, const struct stat& sta
 
 void Walk::take(ContextEntry entry) { files_.entries.push_back(std::move(entry)); }
 
-// The link must stay inside of the context both as it is written and as the system follows it,
-// which differ when other links are on its way.
+// The link must stay inside the context both as written and as the system resolves it, which differ
+// when other links are on its path.
 void Walk::take_link(int parent, const std::string& name, ContextEntry entry) {
   char target[PATH_MAX];
   const ssize_t length = ::readlinkat(parent, name.c_str(), target, sizeof target);
@@ -254,7 +254,7 @@ std::string biggest_files(const std::vector<ContextEntry>& entries) {
   return text;
 }
 
-// The folder or file directly in the context that has most entries in it.
+// The top-level folder or file with most entries.
 std::string fullest_folder(const std::vector<ContextEntry>& entries) {
   std::map<std::string, std::size_t, std::less<>> counts;
   for (const ContextEntry& entry : entries) ++counts[entry.path.substr(0, entry.path.find('/'))];

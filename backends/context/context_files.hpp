@@ -12,7 +12,7 @@
 
 namespace train {
 
-/// A file by what it is, whatever its name.
+/// Identifies a file independent of its name.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -29,24 +29,24 @@ struct ContextFiles {
   std::vector<std::string> warnings;  ///< a line each
 };
 
-/// Looks through a directory, by the rules of its `.detignore`, as Determined does, or without one
-/// by those of the `.gitignore` of every folder, as git does; and after them by those of its
-/// `.trainignore`. Files in `own_output`, what this very process writes, are left out. Files that
-/// commonly hold secrets are warned of. No link is followed, also where a folder becomes one while
-/// it is read.
+/// Lists a directory, applying the rules of its `.detignore`, as Determined does, or without one
+/// the rules of the `.gitignore` of every folder, as git does; and then the rules of its
+/// `.trainignore`. Files in `own_output`, to which this process writes, are left out. Files that
+/// commonly hold secrets cause a warning. Links are not followed, even when a folder is replaced by
+/// one meanwhile.
 ///
-/// Errors are all that is wrong: of class `no_input` what cannot be read, of class `config` what a
-/// context cannot have (a link that leaves it, too much of everything). `cancelled` ends it early,
-/// with an error that nobody needs.
+/// Reports all problems in one error: class `no_input` for what cannot be read, class `config` for
+/// what a context must not have (a link out of it, too many entries, too many bytes). `cancelled`
+/// ends it early, with an error that need not be shown.
 Result<ContextFiles> find_context_files(const std::string& directory,
                                         const std::vector<FileIdentity>& own_output,
                                         const std::atomic<bool>& cancelled);
 
-/// Checks that a context is not too large and has not too many entries; else an error of class
-/// `config` that names what takes most.
+/// Checks the limits of size and entries of a context; the error, of class `config`, names the
+/// largest parts.
 Result<void> check_context_limits(const ContextFiles& files);
 
-/// The file of a directory in which a user names what is not sent, whatever other ignore files say.
+/// The file in which a user names what is not sent, with precedence over other ignore files.
 std::string ignore_file_of(const std::string& directory);
 
 /// "3.4 MiB", "512 bytes", "120.5 GiB".

@@ -15,7 +15,7 @@ namespace train {
 
 namespace {
 
-// Packing makes nothing larger by more than this.
+// Packing adds at most this many bytes.
 constexpr std::uint64_t packing_slack = 1u << 20;
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<void> ContextKeeper::take_piece(const std::string& piece) {
   while (true) {
     const auto written = held_->cache.write(*held_->incoming, piece);
     if (written) break;
-    // What was received so far is copied to the next place, so that nothing is sent again.
+    // The bytes received so far are copied to the next place, so that nothing is sent again.
     if (auto moved = move({held_->incoming->file.get(), taken_, false}, written.error()); !moved)
       return moved;
   }
@@ -99,7 +99,7 @@ void ContextKeeper::touch() const {
 void ContextKeeper::tidy() const { tidy_caches(places_, cancelled_); }
 
 void ContextKeeper::end(bool keep_copy) {
-  // What ranks of an earlier agent have left in it stays in any case.
+  // An adopted copy has results of ranks of an earlier agent, and always stays.
   if (held_ && held_->copy && (keep_copy || held_->is_adopted)) {
     (void)::futimens(held_->copy->folder.get(), nullptr);  // its age counts from now
     held_->copy.reset();

@@ -13,38 +13,39 @@
 
 namespace train {
 
-/// The files of one task on a host: its context is looked for, received, unpacked and, in the end,
-/// kept or removed. Every call may block on a disk or a network file system. Calls come one after
-/// the other, from any thread but the loop's.
+/// The files of one task on a host: finds, receives and unpacks its context, and finally keeps or
+/// removes it. Every call may block on a disk or a network file system. Calls come one after the
+/// other, from any thread but the loop's.
 class ContextKeeper {
  public:
-  /// `places` as `cache_places` gives them; `key` is the agent's.
+  /// `places` come from `cache_places`; `key` is the agent's.
   ContextKeeper(std::vector<std::string> places, std::string key)
       : places_(std::move(places)), key_(std::move(key)) {}
 
-  /// How far it is: how many bytes of the packed context came, or the absolute path of the copy.
+  /// The progress: received bytes of the packed context, and the absolute path of the copy when it
+  /// is complete.
   struct Progress {
     std::uint64_t taken = 0;
     std::optional<std::string> copy = {};
   };
-  /// Takes over the copy of an earlier agent of the task; or makes one where the packed context is
-  /// there; else a file for it. An error of class `host`
-  /// names every place. Once.
+  /// Adopts the copy of an earlier agent of the task; or else makes a copy if the packed context is
+  /// on the host; or else creates a file to receive it. The error, of class `host`, names every
+  /// place. Called once.
   Result<Progress> find(const Context& context);
-  /// Takes the next pieces of the packed context; after the last one (context_piece_size) there is
-  /// a copy. When a place runs full, the next one takes over. After an error, of class `host`,
-  /// nothing more can be taken.
+  /// Takes the next pieces of the packed context; after the last one (context_piece_size) the copy
+  /// is made. When a place runs full, the next one is used. After an error, of class `host`, no
+  /// more pieces can be taken.
   Result<Progress> take(const std::vector<std::string>& pieces);
 
-  /// Marks copy and program as in use, so that no host that shares the place finds them old.
+  /// Marks copy and program as in use, so that other hosts that share the place do not remove them.
   void touch() const;
-  /// Removes what is old from all places.
+  /// Removes old files from all places.
   void tidy() const;
-  /// The last call. Without `keep_copy`, everything of the task is removed, but for a copy that was
-  /// taken over.
+  /// The last call. Without `keep_copy`, all files of the task are removed, except for an adopted
+  /// copy.
   void end(bool keep_copy);
 
-  /// From any thread: whatever runs ends early, and its result is of no use.
+  /// Ends a running call early, which makes its result invalid. From any thread.
   void cancel() { cancelled_ = true; }
 
  private:

@@ -14,13 +14,13 @@ namespace train {
 
 namespace {
 
-// How many pieces are packed before the loop hears of them: 256 KiB, some milliseconds.
+// How many pieces are packed before the loop is notified: 256 KiB, a few milliseconds.
 constexpr std::size_t pieces_at_once = 16;
 
 }  // namespace
 
-// What the thread touches, one piece of work at a time, and the loop in between. It outlives the
-// packer when a file system does not answer.
+// The state that the thread uses during a piece of work, and the loop in between. It outlives the
+// packer when a file system hangs.
 struct ContextPacker::Work {
   std::atomic<bool> cancelled{false};
   std::optional<Result<ArchivedContext>> archived;
@@ -66,7 +66,7 @@ void ContextPacker::pack() {
 }
 
 void ContextPacker::pack_more() {
-  // The thread runs already: it has read the directory.
+  // Cannot fail: the thread runs already, since it has read the directory.
   (void)background_.run([work = work_] { work->pack(); },
                         [this] {
                           for (const std::string& piece : std::exchange(work_->packed, {}))

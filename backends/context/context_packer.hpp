@@ -17,18 +17,18 @@
 
 namespace train {
 
-/// Reads a context beside the loop, and packs it there when the first host lacks it.
+/// Reads a context on a thread beside the loop, and packs it there when the first host needs it.
 class ContextPacker final : public ContextSource {
  public:
-  /// Called once, on a thread of its own; it gives up once it is `cancelled`.
+  /// Called once, on a separate thread; returns early when `cancelled`.
   using Read = std::function<Result<ArchivedContext>(const std::atomic<bool>& cancelled)>;
-  /// Takes what was read, from the loop, before it is named.
+  /// Receives the archive, from the loop, before `on_named`.
   using Keep = std::function<void(std::shared_ptr<const ArchivedContext>)>;
 
   ContextPacker(
       Loop& loop, Read read, Events events,
       Keep keep = [](const std::shared_ptr<const ArchivedContext>&) {});
-  /// Waits for nothing, also where the directory is on a file system that does not answer.
+  /// Does not block, even when the directory is on a file system that hangs.
   ~ContextPacker() override;
   ContextPacker(const ContextPacker&) = delete;
   ContextPacker& operator=(const ContextPacker&) = delete;
@@ -51,10 +51,10 @@ class ContextPacker final : public ContextSource {
   Background background_;  ///< destroyed first, because its results use the other members
 };
 
-/// The standard output and error of this process, where they are files.
+/// The standard output and error of this process, if they are regular files.
 std::vector<FileIdentity> own_output_files();
 
-/// Reads a directory; what this process prints into a file there is no part of it.
+/// Reads a directory, without the files to which this process prints.
 ContextPacker::Read reads_directory(const std::string& directory);
 
 }  // namespace train

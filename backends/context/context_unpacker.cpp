@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t hole_size = 4'096;
 
 // The end of a run of blocks that are all zeros, or all not. Blocks begin at multiples of their
-// size in the file; of the first and the last one, only a part may be in `bytes`.
+// size in the file; the first and the last one may be only partly in `bytes`.
 std::size_t end_of_run(std::string_view bytes, std::uint64_t offset, bool& is_hole) {
   std::size_t end = 0;
   while (end < bytes.size()) {
@@ -76,7 +76,7 @@ Result<void> ContextUnpacker::begin(const ContextEntry& entry) {
   const std::string name = slash == entry.path.npos ? entry.path : entry.path.substr(slash + 1);
   switch (entry.kind) {
     case ContextEntry::Kind::folder:
-      // The mode again, without what the umask takes.
+      // fchmod, since the umask affects mkdir.
       if (::mkdirat(*folder, name.c_str(), 0700) != 0 ||
           ::fchmodat(*folder, name.c_str(), entry.mode | 0700, 0) != 0)
         return trouble("make", errno);
@@ -119,8 +119,7 @@ Result<void> ContextUnpacker::end() {
 
 namespace {
 
-// Turns the bytes of a packed file into those of the archive, their checksum and the entries in
-// them.
+// Unpacks bytes, updates the checksum and passes the archive to the sink.
 class PackedReader {
  public:
   PackedReader(const Context& context, ArchiveSink& sink) : context_(context), reader_(sink) {
@@ -130,7 +129,7 @@ class PackedReader {
   PackedReader(const PackedReader&) = delete;
   PackedReader& operator=(const PackedReader&) = delete;
 
-  // False when these bytes are not the next ones of this context.
+  // False when these bytes do not belong to this context.
   bool feed(std::string_view packed) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
     stream_.avail_in = static_cast<uInt>(packed.size());
@@ -146,13 +145,13 @@ class PackedReader {
     return true;
   }
 
-  // Whether all of the context has come.
+  // Whether the context is complete and correct.
   bool finish() {
     return is_over_ && total_ == context_.size && reader_.finish() &&
            digest_.finish() == context_.sha256;
   }
 
-  // What the sink said, if it was the sink that ended it.
+  // The error of the archive reader or its sink.
   const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -175,7 +174,7 @@ class PackedReader {
   std::optional<Error> error_;
 };
 
-// Notes errors of the sink, to tell a disk that takes nothing from an archive that is none of ours.
+// Records errors of the sink, to distinguish a disk error from a wrong archive.
 class WatchedSink final : public ArchiveSink {
  public:
   explicit WatchedSink(ArchiveSink& sink) : sink_(sink) {}

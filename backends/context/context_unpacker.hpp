@@ -14,12 +14,12 @@
 
 namespace train {
 
-/// Writes what an archive holds into an empty folder. Every folder on the way is opened by itself,
-/// never through a link; nothing that exists is opened; whole blocks of zeros become holes. Errors
-/// are of class `host` and name the path.
+/// Writes the entries of an archive into an empty folder. Every folder on a path is opened on its
+/// own, never through a link; no existing file is opened; whole blocks of zeros become holes.
+/// Errors are of class `host` and name the path.
 class ContextUnpacker final : public ArchiveSink {
  public:
-  /// `name` is what errors call the folder, which must outlive the unpacker.
+  /// `name` is the name of the folder in errors. `folder` must outlive the unpacker.
   ContextUnpacker(int folder, std::string name) : root_(folder), name_(std::move(name)) {}
 
   Result<void> begin(const ContextEntry& entry) override;
@@ -36,15 +36,15 @@ class ContextUnpacker final : public ArchiveSink {
   };
   int root_;
   std::string name_;
-  std::vector<OpenFolder> open_;  ///< from the root to where the last entry lies
+  std::vector<OpenFolder> open_;  ///< from the root to the folder of the last entry
   ContextEntry entry_;
   Descriptor file_;
   std::uint64_t offset_ = 0;
 };
 
-/// Unpacks a packed (gzip) context into an empty folder and compares it with its name. False when
+/// Unpacks a packed (gzip) context into an empty folder and checks size and checksum. False when
 /// the bytes are not those of that context; an error, of class `host`, when they cannot be written
-/// or read, or it was `cancelled`.
+/// or read, or when `cancelled`.
 Result<bool> unpack_context(int packed_file, const Context& context, int folder,
                             const std::string& folder_name, const std::atomic<bool>& cancelled);
 

@@ -24,7 +24,7 @@ bool is_in_repository(const std::string& directory) {
   std::filesystem::path folder = std::filesystem::absolute(directory, error).lexically_normal();
   while (!error) {
     struct stat status {};
-    // A file in the work trees that git adds.
+    // `.git` is a file in linked work trees.
     if (::lstat((folder / ".git").c_str(), &status) == 0) return true;
     if (!folder.has_relative_path()) return false;
     folder = folder.parent_path();
@@ -32,7 +32,7 @@ bool is_in_repository(const std::string& directory) {
   return false;
 }
 
-// Of the directory, whatever repository the variables of this process name.
+// Without GIT_*, which may name another repository than that of the directory.
 std::vector<std::string> environment_of_git() {
   std::vector<std::string> texts = environment_texts();
   std::erase_if(texts, [](const std::string& text) { return text.starts_with("GIT_"); });
@@ -40,8 +40,8 @@ std::vector<std::string> environment_of_git() {
   return texts;
 }
 
-// What a git command prints; nothing when it fails, or takes too long. Of much only the beginning
-// is of interest.
+// The output of a git command; nothing when it fails or takes too long. Long output is truncated,
+// since only its beginning matters.
 std::optional<std::string> ask_git(const std::string& program, const std::string& directory,
                                    const std::vector<std::string>& question,
                                    steady_clock::time_point deadline) {

@@ -8,9 +8,9 @@
 
 namespace train {
 
-/// What git says of the directory: the commit that is checked out, and whether tracked files differ
-/// from it. What it does not say within `limit` is not known, nor anything where there is no git;
-/// no program is started for a directory that is in no repository. Blocks; locks nothing of git's.
+/// The git state of a directory: the commit that is checked out, and whether tracked files differ
+/// from it. What git does not report within `limit` is unknown; everything is unknown without git.
+/// No program is started for a directory outside of repositories. Blocks; takes no locks of git.
 GitRecord read_git(const std::string& directory, std::chrono::milliseconds limit);
 
 }  // namespace train

@@ -28,8 +28,8 @@ tl::unexpected<Error> refuse(const std::string& path, const std::string& why) {
   return fail(ErrorClass::host, fmt::format("'{}': {}", path, why));
 }
 
-// Opens or makes a folder that must be this user's alone and no link: in /tmp anybody may have made
-// it first.
+// Opens or creates a folder that must be private to this user and not a link: in /tmp, another user
+// may have created it first.
 Result<Descriptor> open_own(int parent, const std::string& name, const std::string& path,
                             HostCache::Make make) {
   if (make == HostCache::Make::missing && ::mkdirat(parent, name.c_str(), own_only) != 0 &&
@@ -48,7 +48,7 @@ Result<Descriptor> open_own(int parent, const std::string& name, const std::stri
   return folder;
 }
 
-// Makes the folders above the place that are missing; the others stay as the user has made them.
+// Creates missing parent folders; existing ones keep their mode.
 void make_parents(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
     (void)::mkdir(path.substr(0, slash).c_str(), own_only);
@@ -108,7 +108,7 @@ Descriptor HostCache::find(const Context& context) const {
 
 Result<HostCache::Incoming> HostCache::begin(const Context& context) const {
   struct statvfs space {};
-  // Room for the packed file, which is hardly larger than the archive, and for the copy.
+  // Space for the packed file, which is hardly larger than the archive, and for the copy.
   const std::uint64_t needed = 2 * context.size + (1u << 20);
   if (::fstatvfs(contexts(), &space) == 0 && space.f_blocks > 0 &&
       static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize < needed)
@@ -134,8 +134,7 @@ Result<void> HostCache::fill(const Incoming& incoming, int from, std::uint64_t b
     if (cancelled) return refuse(path_, "the context is not needed any more");
     const ssize_t count =
         read_whole_at(from, buffer.data(), std::min(buffer.size(), bytes - done), done);
-    // Only this process has this file, so a file that is shorter than what was written to it is an
-    // error.
+    // No other process writes this file, so a file that is shorter than expected is an error.
     if (count <= 0) return refuse(path_, count < 0 ? system_reason(errno) : "it was cut off");
     if (auto written = write(incoming, {buffer.data(), static_cast<std::size_t>(count)}); !written)
       return written;
@@ -147,7 +146,7 @@ Result<void> HostCache::fill(const Incoming& incoming, int from, std::uint64_t b
 void HostCache::commit(const Incoming& incoming, const Context& context) const {
   (void)::fchmod(incoming.file.get(), 0400);
   if (::renameat(contexts(), incoming.name.c_str(), contexts(), file_name(context).c_str()) != 0)
-    forget(incoming);  // the next task asks for it again
+    forget(incoming);  // the next task receives it again
 }
 
 void HostCache::forget(const Incoming& incoming) const {
@@ -172,19 +171,19 @@ Result<std::optional<HostCache::Copy>> HostCache::copy(int packed_file, const Co
                               ? unpack_context(packed_file, context, folder.get(), path, cancelled)
                               : Result<bool>(refuse(path, system_reason(errno)));
   if (unpacked && *unpacked && ::renameat(runs(), name.c_str(), runs(), key.c_str()) != 0) {
-    remove_copy(key);  // something that is none has its name
+    remove_copy(key);  // something else has the name of the copy
     if (::renameat(runs(), name.c_str(), runs(), key.c_str()) != 0)
       unpacked = refuse(path, system_reason(errno));
   }
   if (!unpacked || !*unpacked) (void)remove_tree(runs(), name, to_the_end);
   if (!unpacked) return tl::make_unexpected(unpacked.error());
   if (!*unpacked) return std::nullopt;
-  // On a file system without locks, only its age protects a copy from being removed.
+  // On a file system without locks, only its age protects a copy from removal.
   (void)::flock(folder.get(), LOCK_SH | LOCK_NB);
   return Copy{path, std::move(folder)};
 }
 
-// It has got its name when it was whole, and loses it before it is removed.
+// A copy gets its name when it is complete, and loses it before it is removed.
 std::optional<HostCache::Copy> HostCache::existing_copy(const std::string& key) const {
   Descriptor folder(::openat(runs(), key.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};

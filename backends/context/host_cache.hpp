@@ -13,16 +13,17 @@
 
 namespace train {
 
-/// One place of a host where contexts are kept, all of it this user's alone (0700; a link, or what
-/// belongs to somebody else, is refused):
+/// One place of a host where contexts are kept, private to this user (0700; links, and folders of
+/// other users, are refused):
 ///
-///     contexts/SHA256.tar.gz   packed contexts, by what is in them
-///     runs/KEY/                the copy of one that the task of this agent key writes to
+///     contexts/SHA256.tar.gz   packed contexts, by checksum
+///     runs/KEY/                the copy of a context, for the task of this agent key
 ///
-/// Names that begin with a dot are not complete. The place may be shared by several hosts (NFS).
+/// Names that begin with a dot are incomplete. Several hosts may share the place (NFS).
 class HostCache {
  public:
-  /// Opens a place, with its folders; makes what is not there unless `only_existing`. Class `host`.
+  /// Opens a place and its folders; creates missing ones with `Make::missing`. Without it,
+  /// `contexts` and `runs` may be -1. Class `host`.
   enum class Make { missing, nothing };
   static Result<HostCache> open(const std::string& path, Make make = Make::missing);
 
@@ -31,42 +32,42 @@ class HostCache {
   int contexts() const { return contexts_.get(); }
   int runs() const { return runs_.get(); }
 
-  /// A packed context of this place, open for reading and marked as used now; none when it is not
-  /// there.
+  /// A packed context of this place, open for reading and marked as used now; empty when the place
+  /// does not have it.
   Descriptor find(const Context& context) const;
-  /// Makes a new file for a packed context that is to come. Class `host`, also when there is no
-  /// room for it and a copy.
+  /// Creates a file for a packed context that will be received. Class `host`, also when there is no
+  /// space for it and a copy.
   struct Incoming {
     Descriptor file;  ///< for reading and writing
     std::string name;
   };
   Result<Incoming> begin(const Context& context) const;
-  /// Appends bytes to the file. After an error, of class `host`, the file is not whole.
+  /// Appends bytes to the file. After an error, of class `host`, the file is incomplete.
   Result<void> write(const Incoming& incoming, std::string_view bytes) const;
-  /// Appends the first bytes of another file to it. Class `host`, also when `cancelled`.
+  /// Appends the first `bytes` bytes of another file. Class `host`, also when `cancelled`.
   Result<void> fill(const Incoming& incoming, int from, std::uint64_t bytes,
                     const std::atomic<bool>& cancelled) const;
-  /// Gives the file its final name, once it is complete and was compared with that name. Another
-  /// task may have done so first.
+  /// Gives the file its final name, after it is complete and its checksum was compared with that
+  /// name. Another task may have done so first.
   void commit(const Incoming& incoming, const Context& context) const;
   void forget(const Incoming& incoming) const;
   void remove(const Context& context) const;
 
-  /// Makes the copy of a task from a packed context, which is read from its beginning, in the place
-  /// of whatever has its name. None when the file is not that context. The descriptor is the copy's
-  /// folder, and carries a lock that says that it is in use.
+  /// Makes the copy of a task from a packed context, which is read from its beginning. Replaces an
+  /// existing file or folder of this name. None when the file is not that context. The descriptor
+  /// is the folder of the copy, with a lock that marks it as in use.
   struct Copy {
     std::string path;
     Descriptor folder;
   };
   Result<std::optional<Copy>> copy(int packed_file, const Context& context, const std::string& key,
                                    const std::atomic<bool>& cancelled) const;
-  /// The copy that an earlier agent of the task has made here, with what its ranks have left in it;
-  /// none when there is none that is whole and this user's.
+  /// The copy that an earlier agent of the task has made here, including the results of its ranks;
+  /// none when there is no complete copy of this user.
   std::optional<Copy> adopt(const std::string& key) const;
-  /// The same for somebody who only reads it: its age goes on.
+  /// The same for readers: does not mark the copy as used now.
   std::optional<Copy> existing_copy(const std::string& key) const;
-  /// Removes the copy of a task: at once for whoever looks for it, then all that is in it.
+  /// Removes the copy of a task: first its name, then its content.
   void remove_copy(const std::string& key) const;
 
  private:
@@ -78,12 +79,11 @@ class HostCache {
   Descriptor runs_;
 };
 
-/// Where contexts are kept, best first: ~/.cache/train, /var/tmp/train-UID, /tmp/train-UID. `home`
+/// The places for contexts, best first: ~/.cache/train, /var/tmp/train-UID, /tmp/train-UID. `home`
 /// may be empty.
 std::vector<std::string> cache_places(const std::string& home);
 
-/// The copy that a task has in one of these places, to be read; it stays as long as its folder is
-/// open.
+/// The copy of a task in one of these places, for reading; it stays as long as its folder is open.
 std::optional<HostCache::Copy> find_copy(const std::vector<std::string>& places,
                                          const std::string& key);
 

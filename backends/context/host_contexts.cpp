@@ -12,9 +12,9 @@ namespace train {
 namespace {
 
 constexpr std::chrono::hours touch_interval{24};
-// How long an agent may take at its end to remove what is not to stay.
+// How long an agent may take at its end to remove files.
 constexpr std::chrono::seconds end_limit{3};
-// The launcher is told how much was taken after this time, or after this many bytes.
+// The received bytes are reported to the launcher after this time, or after this many bytes.
 constexpr std::chrono::milliseconds told_pause{50};
 constexpr std::uint64_t told_at_once = 256u << 10;
 
@@ -33,7 +33,7 @@ HostContexts::~HostContexts() {
   if (!has_worked_) return;
   const auto ended = std::make_shared<std::promise<void>>();
   auto is_over = ended->get_future();
-  // The thread runs already.
+  // Cannot fail: the thread runs already.
   if (background_.run(
           [keeper = keeper_, keep_copy = is_kept_, ended] {
             keeper->end(keep_copy);
@@ -43,13 +43,13 @@ HostContexts::~HostContexts() {
     (void)is_over.wait_for(end_limit);
 }
 
-// One job at a time.
+// Only one job may run at a time.
 void HostContexts::work(std::function<Result<Progress>(ContextKeeper&)> job) {
   const auto result = std::make_shared<std::optional<Result<Progress>>>();
   const auto started = background_.run(
       [keeper = keeper_, job = std::move(job), result] { result->emplace(job(*keeper)); },
       [this, result, keeper = keeper_] {
-        if (keeper != keeper_) return;  // it was given up meanwhile
+        if (keeper != keeper_) return;  // the keeper was replaced meanwhile
         is_working_ = false;
         progressed(**result);
       });
@@ -65,7 +65,7 @@ void HostContexts::find(const Context& context, ContextEvents events) {
   work([context](ContextKeeper& keeper) { return keeper.find(context); });
 }
 
-// What the last keeper holds goes first, on the same thread.
+// The files of the previous keeper are removed first, on the same thread.
 void HostContexts::start_over() {
   keeper_->cancel();
   (void)background_.run([keeper = keeper_] { keeper->end(false); }, nullptr);
@@ -96,8 +96,8 @@ void HostContexts::progressed(const Result<Progress>& progress) {
 }
 
 void HostContexts::take(std::string_view piece) {
-  // A piece that comes in any other state was sent before it turned out not to be needed, or was
-  // never asked for.
+  // A piece in any other state was sent before it was known that it is not needed, or was never
+  // requested.
   if (state_ != State::receiving) return;
   pending_ += piece.size();
   if (pending_ > context_window + context_piece_size)
@@ -114,16 +114,16 @@ void HostContexts::take_waiting() {
   });
 }
 
-// Tells the launcher how much was taken: often enough to show progress and to keep a window of any
-// size open, and less often than once per piece, of which thousands may come in a second. Never
-// from inside this call.
+// Reports the received bytes to the launcher: often enough to show progress and to keep a window of
+// any size open, but not for every piece, of which thousands may come per second. Never from inside
+// this call.
 void HostContexts::tell_taken() {
   const bool is_much = taken_ - told_ >= told_at_once;
   if (telling_ && !is_much) return;
   const nanoseconds rest = told_at_ + told_pause - loop_.now();
   telling_ = loop_.after(is_much ? nanoseconds(0) : std::max(rest, nanoseconds(0)), [this] {
     telling_.reset();
-    if (state_ != State::receiving) return;  // nothing more is waited for
+    if (state_ != State::receiving) return;  // no more pieces are expected
     told_ = taken_;
     told_at_ = loop_.now();
     events_.on_taken(told_);

@@ -15,14 +15,14 @@
 namespace train {
 
 /// The contexts of a host in its `HostCache`s, for the agent `key`. When a place runs full while a
-/// context comes or is unpacked, the next one takes over. Files are touched on a thread beside the
-/// loop only; without a thread nothing is tidied.
+/// context is received or unpacked, the next one is used. Files are accessed only on a thread
+/// beside the loop; without a thread nothing is tidied.
 class HostContexts final : public ContextStore {
  public:
-  /// `places` as `cache_places` gives them.
+  /// `places` come from `cache_places`.
   HostContexts(Loop& loop, std::vector<std::string> places, std::string key);
-  /// Stops the thread in the middle of its work, and has what is not to stay removed. Waits for
-  /// that for a few seconds at most: a file system may never answer.
+  /// Interrupts the work of the thread, and lets it remove the files that are not kept. Waits for
+  /// that for 3 s at most: a file system may hang.
   ~HostContexts() override;
   HostContexts(const HostContexts&) = delete;
   HostContexts& operator=(const HostContexts&) = delete;
@@ -50,17 +50,17 @@ class HostContexts final : public ContextStore {
   ContextEvents events_;
   State state_ = State::searching;
   bool is_working_ = false;
-  std::vector<std::string> waiting_;  ///< pieces that came while others are written
-  std::uint64_t pending_ = 0;         ///< bytes of those, and of those that are written
+  std::vector<std::string> waiting_;  ///< pieces that arrived while others are written
+  std::uint64_t pending_ = 0;         ///< bytes of `waiting_` and of the pieces that are written
   std::uint64_t taken_ = 0;
-  std::uint64_t told_ = 0;  ///< of those
+  std::uint64_t told_ = 0;  ///< the part of `taken_` that was reported
   Instant told_at_{0};
   std::unique_ptr<Subscription> telling_;
   bool is_kept_ = false;
   std::unique_ptr<Subscription> touching_;
   std::shared_ptr<HostContexts*> self_ = std::make_shared<HostContexts*>(this);
   std::shared_ptr<ContextKeeper> keeper_;
-  bool has_worked_ = false;  ///< the keeper may hold something
+  bool has_worked_ = false;  ///< the keeper may have files
   Background background_;    ///< destroyed first, because its results use the other members
 };
 

@@ -11,7 +11,7 @@ std::optional<PlaceHeld> PlaceSearch::first(const std::atomic<bool>& cancelled) 
   return search({}, cancelled);
 }
 
-// Its ranks go on where those of the attempt before have left something, wherever that is.
+// The ranks resume with the results of the previous attempt, in whichever place they are.
 std::optional<PlaceHeld> PlaceSearch::find_copy() const {
   for (const std::string& place : places_) {
     auto cache = HostCache::open(place, HostCache::Make::nothing);
@@ -38,7 +38,7 @@ std::optional<PlaceHeld> PlaceSearch::search(const Received& received,
   return std::nullopt;
 }
 
-// Looks in all places: one that comes later may have it, from when a better one was full.
+// Looks in all places: a later one may have it, from a time when a better one was full.
 void PlaceSearch::find_packed() {
   for (const std::string& place : places_) {
     auto cache = HostCache::open(place, HostCache::Make::nothing);
@@ -49,7 +49,8 @@ void PlaceSearch::find_packed() {
   }
 }
 
-// Nothing when the packed context is damaged: it is removed then, and asked for again.
+// Nothing when the packed context is missing or damaged; a damaged one is removed, and received
+// again.
 Result<std::optional<HostCache::Copy>> PlaceSearch::copy_packed(
     const HostCache& cache, const std::atomic<bool>& cancelled) {
   if (!packed_) return std::nullopt;

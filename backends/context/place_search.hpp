@@ -14,40 +14,40 @@
 
 namespace train {
 
-/// What a place of the host holds for a task: its copy of the context, or else a file for the
-/// packed one that is to come, or both once it came.
+/// The files of a task in a place of the host: its copy of the context, or a file to receive the
+/// packed context, or both after it was received.
 struct PlaceHeld {
   HostCache cache;
   std::optional<HostCache::Incoming> incoming = {};
   std::optional<HostCache::Copy> copy = {};
-  bool is_adopted = false;  ///< the copy is an earlier agent's
+  bool is_adopted = false;  ///< the copy was made by an earlier agent
 };
 
-/// Looks for a place of the host that can be used, in the fixed order of places, so that users know
-/// where to look for results. Each place is tried once at most.
+/// Looks for a usable place of the host, in the fixed order of places, so that users know where to
+/// find results. Each place is tried at most once.
 class PlaceSearch {
  public:
   PlaceSearch(std::vector<std::string> places, Context context, std::string key)
       : places_(std::move(places)), context_(std::move(context)), key_(std::move(key)) {}
 
-  /// The place where an earlier agent of the task has made a copy; else the first place that can be
-  /// used: with a copy when any place has the packed context, else with an empty file for it. None
-  /// when no place can be used; `reasons` says why.
+  /// The place where an earlier agent of the task has made a copy; else the first usable place:
+  /// with a copy if any place has the packed context, else with an empty file for it. None when no
+  /// place is usable; `reasons` says why.
   std::optional<PlaceHeld> first(const std::atomic<bool>& cancelled);
 
-  /// What has come of the packed context so far.
+  /// The received part of the packed context.
   struct Received {
     int file = -1;
     std::uint64_t bytes = 0;
     bool is_whole = false;
   };
-  /// The next place that can be used, after the last one failed because of `why`: with what was
-  /// received in its file, and with a copy when that is the whole context. The caller drops what it
-  /// held in the last place.
+  /// The next usable place, after the last one failed because of `why`: its file has the received
+  /// bytes, and there is a copy if these are the whole context. The caller removes its files in the
+  /// last place.
   std::optional<PlaceHeld> next(const Received& received, const Error& why,
                                 const std::atomic<bool>& cancelled);
 
-  /// Why each place that was tried cannot be used.
+  /// Why each tried place is not usable.
   const std::string& reasons() const { return reasons_; }
 
  private:
@@ -63,8 +63,8 @@ class PlaceSearch {
   const std::vector<std::string> places_;
   const Context context_;
   const std::string key_;
-  std::size_t next_ = 0;                ///< of the places
-  std::optional<HostCache> packed_in_;  ///< a place that has the packed context already
+  std::size_t next_ = 0;                ///< index in `places_`
+  std::optional<HostCache> packed_in_;  ///< a place that already has the packed context
   Descriptor packed_;
   std::string reasons_;
 };

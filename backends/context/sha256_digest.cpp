@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL's newer interface finds algorithms at run time, and so brings all of them, 3 MB, into
-// the agent that travels to the hosts. The older one is the algorithm alone.
+// OpenSSL's newer interface finds algorithms at run time, and so links all of them, 3 MB, into the
+// agent that is sent to the hosts. The older one links only this algorithm.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "backends/context/sha256_digest.hpp"
 

@@ -9,7 +9,7 @@ struct SHA256state_st;
 
 namespace train {
 
-/// SHA-256 of bytes that come in pieces.
+/// SHA-256 of bytes that are added in pieces.
 class Sha256Digest {
  public:
   Sha256Digest();
@@ -18,7 +18,7 @@ class Sha256Digest {
   Sha256Digest& operator=(const Sha256Digest&) = delete;
 
   void add(std::string_view bytes);
-  /// The digest of all that was added, 64 hexadecimal digits. The last call.
+  /// The digest of all bytes, 64 hexadecimal digits. Must be the last call.
   std::string finish();
 
  private:

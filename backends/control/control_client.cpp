@@ -28,7 +28,7 @@ tl::unexpected<Error> unusable(const std::string& why) {
   return fail(ErrorClass::host, "the supervisor of the task cannot be talked to: " + why);
 }
 
-// What a connection ends with whose other side is there no more.
+// Whether the error says that the peer has closed the connection.
 bool is_end(int error) { return error == ECONNRESET || error == EPIPE; }
 
 }  // namespace
@@ -57,7 +57,7 @@ Result<std::optional<ControlClient>> ControlClient::connect(const std::string& p
   return std::optional<ControlClient>(std::move(client));
 }
 
-// A request is far smaller than what a socket takes at once.
+// A request is much smaller than the buffer of a socket, so one `send` takes all of it.
 Result<std::optional<ControlAnswer>> ControlClient::ask(const ControlRequest& request,
                                                         milliseconds limit) {
   const std::string line = encode_control_request(request);
@@ -74,7 +74,7 @@ Result<std::optional<ControlAnswer>> ControlClient::ask(const ControlRequest& re
   return std::optional(std::move(*answer));
 }
 
-// None at the end of the connection.
+// Returns nothing when the connection has ended.
 Result<std::optional<std::string>> ControlClient::read_line(milliseconds limit) {
   const auto deadline = steady_clock::now() + limit;
   while (true) {

@@ -10,18 +10,19 @@
 
 namespace train {
 
-/// A conversation with the supervisor of a task. Blocks, within limits.
+/// A connection to the supervisor of a task. Calls block, up to their timeout.
 class ControlClient {
  public:
-  /// Connects to the socket at `path` and hears the greeting. None where nobody listens, or the
-  /// connection ends before a greeting, as when the supervisor dies; errors are of class `busy`
-  /// when nothing comes within `limit`, as for a supervisor that was stopped (SIGSTOP), and
-  /// `no_input` or `host` for a socket that is not one of ours.
+  /// Connects to the socket at `path` and reads the greeting. Nothing when no process listens
+  /// there, or the connection ends before a greeting, as when the supervisor dies. Errors are of
+  /// class `busy` when no greeting comes within `limit`, as from a supervisor that was stopped
+  /// (SIGSTOP), and `no_input` or `host` when the socket is not one of a train of this user.
   static Result<std::optional<ControlClient>> connect(const std::string& path,
                                                       std::chrono::milliseconds limit);
 
   const ControlGreeting& greeting() const { return greeting_; }
-  /// Asks, and waits for the answer. None when the connection ends before it. Errors as above.
+  /// Sends the request, and waits for the answer. Nothing when the connection ends before the
+  /// answer. Errors as above.
   Result<std::optional<ControlAnswer>> ask(const ControlRequest& request,
                                            std::chrono::milliseconds limit);
 

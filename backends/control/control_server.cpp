@@ -40,8 +40,8 @@ ControlServer::ControlServer(Loop& loop, std::string path, Descriptor listening,
   (void)::stat(path_.c_str(), &made_);
 }
 
-// A socket that cannot be removed is replaced by the next supervisor, or goes with its folder. One
-// that another supervisor has put in its place is that one's.
+// A socket that cannot be removed is replaced by the next supervisor, or removed with its folder. A
+// socket that another supervisor has put in its place stays.
 ControlServer::~ControlServer() {
   struct stat named {};
   const bool is_ours = ::stat(path_.c_str(), &named) == 0 && named.st_dev == made_.st_dev &&
@@ -83,14 +83,14 @@ void ControlServer::read(int number) {
     return;
   }
   const auto request = decode_control_request(client.heard.substr(0, end));
-  // One request at a time: who sends more does not wait for answers.
+  // One request at a time: a client that sends more before the answer breaks the protocol.
   if (!request || end + 1 != client.heard.size()) return close(number);
   client.heard.clear();
   be_patient(number);
   say(number, encode_answer(handler_(*request)));
 }
 
-// What was said to one that is gone by now goes nowhere.
+// Ignores text for a client that is gone.
 void ControlServer::say(int number, const std::string& text) {
   const auto found = clients_.find(number);
   if (found == clients_.end()) return;
@@ -118,7 +118,7 @@ void ControlServer::write(int number) {
   }
 }
 
-// We may be inside of a callback of this very connection.
+// The client is destroyed later, since this may run inside one of its callbacks.
 void ControlServer::close(int number) {
   const auto found = clients_.find(number);
   if (found == clients_.end()) return;

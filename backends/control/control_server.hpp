@@ -16,12 +16,12 @@
 
 namespace train {
 
-/// Serves the control socket of a task from a loop, and never waits for anybody: at most 16
-/// connections, of which the oldest goes when there are more; 10 s for each request, and for each
-/// answer to be taken.
+/// Serves the control socket of a task from a loop, without blocking. At most 16 connections: when
+/// there are more, the oldest is closed. A client has 10 s for each request, and to take each
+/// answer.
 class ControlServer {
  public:
-  /// What a request does, and is answered. Called from the loop.
+  /// Carries out a request and returns the answer. Called from the loop.
   using Handler = std::function<ControlAnswer(const ControlRequest&)>;
 
   /// Listens at `path`; errors are those of `listen_at`.
@@ -36,8 +36,8 @@ class ControlServer {
  private:
   struct Client {
     Descriptor socket;
-    std::string heard;   ///< the beginning of a line
-    std::string unsent;  ///< while there is some, nothing is read
+    std::string heard;   ///< the received part of a line
+    std::string unsent;  ///< no requests are read until this is sent
     std::unique_ptr<Subscription> readable;
     std::unique_ptr<Subscription> writable;
     std::unique_ptr<Subscription> patience;
@@ -56,12 +56,12 @@ class ControlServer {
 
   Loop& loop_;
   const std::string path_;
-  struct stat made_ {};  ///< the socket there
+  struct stat made_ {};  ///< identifies the socket at `path_`
   const Descriptor listening_;
   const std::string greeting_;
   const Handler handler_;
   const nanoseconds patience_;
-  std::map<int, Client> clients_;  ///< by number, in the order in which they came
+  std::map<int, Client> clients_;  ///< by number, in order of arrival
   int last_ = 0;
   std::vector<Client> dropped_;  ///< destroyed outside of their callbacks
   std::unique_ptr<Subscription> dropping_;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int most_pending = 16;
 
-// The name of a file by its open folder.
+// A short name of a file, through its open folder.
 struct ShortPath {
   Descriptor folder;
   std::string name;
@@ -50,7 +50,7 @@ const sockaddr* generic(const ShortPath& path) {
 
 }  // namespace
 
-// Nobody can connect before there is a queue for it, so nobody comes before its mode is set.
+// Connections are accepted only from `listen` on, when the mode is set.
 Result<Descriptor> listen_at(const std::string& path) {
   const auto place = shorten(path);
   if (!place) return tl::make_unexpected(place.error());

@@ -8,17 +8,18 @@
 
 namespace train {
 
-// Sockets of the file system, by paths of any length: the kernel takes 107 bytes of one, so its
-// folder is opened first. Both are non-blocking and close-on-exec; errors are of class `no_input`.
+// Sockets in the file system, with paths of any length: the kernel accepts only 107 bytes, so the
+// folder is opened first. Both sockets are non-blocking and close-on-exec; errors are of class
+// `no_input`.
 
-/// A socket at `path` that accepts connections, open to this user alone. What a dead process has
-/// left there is replaced: only one process at a time may do this.
+/// Creates a socket at `path` that accepts connections of this user only. Replaces a socket that a
+/// dead process has left: only one process at a time may call this.
 Result<Descriptor> listen_at(const std::string& path);
 
-/// A connection to the socket at `path`. None where nobody listens there.
+/// Connects to the socket at `path`. An empty descriptor when no process listens there.
 Result<Descriptor> connect_to(const std::string& path);
 
-/// Whether the process on the other side of a connection is this user's, or root's.
+/// Whether the peer of the connection runs as this user or as root.
 bool is_of_this_user(int connection);
 
 }  // namespace train

@@ -11,7 +11,7 @@ namespace train {
 
 namespace {
 
-// How long to leave waiting connections alone when there is no descriptor for them.
+// The pause before the next try when no descriptor is left for a waiting connection.
 constexpr std::chrono::seconds accept_pause{1};
 
 }  // namespace
@@ -37,8 +37,8 @@ void Acceptor::await() {
 void Acceptor::accept() {
   Descriptor socket(::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-    // Without a descriptor for it the connection stays in the queue, and would wake this process up
-    // again and again: nobody looks at the queue for a while.
+    // Without a descriptor the connection stays in the queue, and would wake up this process again
+    // and again: so the socket is not watched for a while.
     readable_.reset();
     retry_ = loop_.after(accept_pause, [this] { await(); });
   }

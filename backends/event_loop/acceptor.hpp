@@ -9,12 +9,12 @@
 
 namespace train {
 
-/// Takes the connections that come to a listening socket, from a loop. Where there is no descriptor
-/// left for one, it waits in the socket's queue, which is looked at again every second.
+/// Accepts the connections of a listening socket, from a loop. If no descriptor is left for one, it
+/// waits in the socket's queue, and accepting is tried again every second.
 class Acceptor {
  public:
-  /// `on_connection` gets a non-blocking, close-on-exec descriptor. `listening_socket` is
-  /// non-blocking and stays open as long as this.
+  /// `on_connection` gets a non-blocking, close-on-exec descriptor. `listening_socket` must be
+  /// non-blocking and stay open for as long as this exists.
   Acceptor(Loop& loop, int listening_socket, std::function<void(Descriptor)> on_connection);
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;

@@ -42,7 +42,7 @@ struct Background::State : std::enable_shared_from_this<State> {
   bool has_thread = false;
 };
 
-// False when the thread is to go.
+// False when the thread is to end.
 bool Background::State::await_work(std::unique_lock<std::mutex>& lock) {
   const auto has_changed = [this] { return loop == nullptr || !waiting.empty(); };
   if (idle == Idle::stays)
@@ -65,12 +65,12 @@ void Background::State::work() {
     } catch (...) {
       thrown = std::current_exception();
     }
-    piece.work = nullptr;  // what it owns goes on this thread
+    piece.work = nullptr;  // its captures are destroyed on this thread
     lock.lock();
     busy_since.reset();
     if (loop == nullptr) return;
     loop->post([weak = weak_from_this(), done = std::move(piece.done), thrown = std::move(thrown)] {
-      // The owner is used on the loop's thread only, which is this one.
+      // Runs on the loop's thread, the only one that uses the owner.
       const auto state = weak.lock();
       if (!state || state->loop == nullptr) return;
       if (thrown) std::rethrow_exception(thrown);
@@ -83,7 +83,7 @@ Background::Background(Loop& loop, Idle idle)
     : loop_(loop), state_(std::make_shared<State>(loop, idle)) {}
 
 Background::~Background() {
-  std::deque<Piece> forgotten;  // destroyed outside of the lock: they own what they like
+  std::deque<Piece> forgotten;  // destroyed without the lock: their captures may be anything
   {
     const std::lock_guard lock(state_->mutex);
     state_->loop = nullptr;

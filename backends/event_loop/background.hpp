@@ -16,11 +16,11 @@ namespace train {
 /// no signals.
 ///
 /// Destroying it never waits: work that has not begun is dropped, and work that hangs ends with its
-/// thread. So work must own all that it touches (capture by value, or by shared_ptr).
+/// thread. So work must own everything that it uses (captured by value or by shared_ptr).
 class Background {
  public:
-  /// A thread with nothing to do stays, so that work can be done also where no more threads can be
-  /// started; or it goes after a moment, and comes again with the next piece.
+  /// `stays`: an idle thread stays, so that work can be done even when no more threads can be
+  /// started. `goes`: it ends after two seconds, and the next piece starts it again.
   enum class Idle { stays, goes };
 
   explicit Background(Loop& loop, Idle idle = Idle::stays);
@@ -28,12 +28,12 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// Runs `work` on the thread, then `done` from the loop, unless this object is gone by then. What
-  /// `work` throws is thrown from the loop instead of calling `done`. An error, of class `host`,
-  /// when no thread can be started (the user's limit of processes): then nothing runs.
+  /// Runs `work` on the thread, then `done` from the loop, unless this object is gone by then. An
+  /// exception of `work` is rethrown from the loop instead of calling `done`. An error, of class
+  /// `host`, when no thread can be started (the user's limit of processes): then nothing runs.
   Result<void> run(std::function<void()> work, std::function<void()> done);
 
-  /// For how long the piece that runs now has run, as of the loop's time; nothing when none does.
+  /// How long the current piece has been running, in the loop's time; `nullopt` when none runs.
   std::optional<nanoseconds> busy_for() const;
 
  private:

@@ -42,7 +42,7 @@ std::unique_ptr<Subscription> FileChanges::when_written(const std::string& path,
   return std::make_unique<Watch>(*this, file, std::move(callback));
 }
 
-// Posted, since whoever is told may end its watch, or any other.
+// Callbacks are posted, because they may end their own watch or any other.
 void FileChanges::read() {
   alignas(inotify_event) char buffer[4096];
   std::set<int> written;

@@ -12,18 +12,18 @@
 
 namespace train {
 
-/// Tells when files are written to (inotify), from a loop. To close an instance of inotify takes
-/// the kernel ten milliseconds and more, in which the loop would stand still: one serves for all
-/// files, and is made with the first.
+/// Reports writes to files (inotify), from a loop. Closing an inotify instance takes the kernel ten
+/// milliseconds and more, which would block the loop: so one instance, made with the first watch,
+/// serves all files.
 class FileChanges {
  public:
   explicit FileChanges(Loop& loop) : loop_(loop) {}
   FileChanges(const FileChanges&) = delete;
   FileChanges& operator=(const FileChanges&) = delete;
 
-  /// Calls back, perhaps once for many writes, until the subscription goes, which is before this
-  /// does. The file is there, and no link; where the kernel has no watch left, or the path names
-  /// another file by now, nothing comes.
+  /// Calls back, perhaps once for many writes, until the subscription is destroyed, which must
+  /// happen before this object is. The file must exist and not be a link. Null if there is no watch
+  /// (the kernel's limit); no callbacks come for a new file under the same path.
   [[nodiscard]] std::unique_ptr<Subscription> when_written(const std::string& path,
                                                            std::function<void()> callback);
 
@@ -33,7 +33,7 @@ class FileChanges {
 
   Loop& loop_;
   Descriptor inotify_;
-  std::map<int, std::list<Watch*>> watches_;  ///< by the kernel's number, one for each file
+  std::map<int, std::list<Watch*>> watches_;  ///< by watch descriptor, one for each file
   std::unique_ptr<Subscription> readable_;
 };
 

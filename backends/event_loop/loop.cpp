@@ -53,8 +53,8 @@ struct Subscriber {
   bool ended = false;
 };
 
-// A descriptor and all that is subscribed to it. epoll takes a descriptor once only, and to watch a
-// copy of it would need another descriptor, of which there may be none left.
+// A descriptor and all its subscribers. epoll accepts a descriptor only once, and watching a copy
+// would need another descriptor, of which there may be none left.
 class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor> {
  public:
   using Wait = asio::posix::stream_descriptor::wait_type;
@@ -87,8 +87,8 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
 
   Direction& of(Wait wait) { return wait == Wait::wait_read ? read_ : write_; }
 
-  // The kernel may be short of memory, or of watches for this user: that passes, or whoever waits
-  // for the descriptor gives up in time.
+  // On failure tries again later: the kernel may be short of memory, or of watches for this user.
+  // Subscribers that cannot wait have timeouts of their own.
   void arm(Wait wait) {
     if (of(wait).is_armed || of(wait).subscribers.empty() || is_released_) return;
     std::error_code error;
@@ -104,8 +104,8 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
     });
   }
 
-  // An event that was on its way for another descriptor, which had this number until just now,
-  // reaches this one.
+  // Checks the descriptor itself: an event may still come for an earlier descriptor that had the
+  // same number.
   bool is_ready(Wait wait) const {
     pollfd polled{fd_, static_cast<short>(wait == Wait::wait_read ? POLLIN : POLLOUT), 0};
     return ::poll(&polled, 1, 0) != 0;
@@ -123,7 +123,7 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
 
   void call(Wait wait) {
     now_ = boot_time();
-    const auto subscribers = of(wait).subscribers;  // they come and go inside the calls
+    const auto subscribers = of(wait).subscribers;  // a copy: callbacks may add or remove some
     for (const auto& subscriber : subscribers) {
       const auto callback = subscriber->callback;
       if (!subscriber->ended) callback();
@@ -141,7 +141,7 @@ class WatchedDescriptor : public std::enable_shared_from_this<WatchedDescriptor>
     arm(wait);
   }
 
-  // The descriptor belongs to somebody else: Asio must let go of it without closing it.
+  // The descriptor belongs to the caller: Asio must release it without closing it.
   void release() {
     if (is_released_) return;
     is_released_ = true;
@@ -183,7 +183,7 @@ struct SignalState {
   SignalState(asio::io_context& context, std::function<void(int)> on_signal)
       : signals(context), callback(std::move(on_signal)) {}
 
-  // Gives the signals their default effect back now, not when the last handler has run.
+  // Restores the default effect of the signals now, not when the last handler has run.
   void end() {
     ended = true;
     std::error_code ignored;
@@ -202,8 +202,8 @@ struct Loop::Impl {
   asio::io_context context{1};
   Instant now = boot_time();
   std::shared_ptr<WatchedDescriptor::All> watched = std::make_shared<WatchedDescriptor::All>();
-  // Made here because Asio opens its descriptors for signals with the first set: later there may be
-  // none left.
+  // Made here because Asio opens its descriptors for signals with the first set; later no
+  // descriptors may be left.
   asio::signal_set signals{context};
 
   template <class State, class Callback, class... Arguments>
@@ -256,7 +256,7 @@ void Loop::run() {
 void Loop::stop() { impl_->context.stop(); }
 
 void Loop::post(std::function<void()> callback) {
-  // Only weak references: the callback is kept inside of what `impl` holds.
+  // Captures only weak references to the loop: `impl` owns the queue that holds this callback.
   asio::post(impl_->context, [impl = impl_.get(), is_there = std::weak_ptr(is_there_),
                               callback = std::move(callback)] {
     if (is_there.expired()) return;

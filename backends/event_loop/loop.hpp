@@ -14,18 +14,18 @@ class io_context;
 
 namespace train {
 
-/// CLOCK_BOOTTIME at this moment, which `Loop::now` is not. Any thread may ask.
+/// CLOCK_BOOTTIME at this moment, unlike `Loop::now`. From any thread.
 Instant boot_time();
 
 /// The event loop of one thread: callbacks on descriptors, timers, signals and posted work. Time is
-/// read once per wake-up. Not thread-safe but for `post`. It opens all descriptors that it needs
-/// for itself when it is made, which may throw std::system_error; later calls do not fail for want
-/// of descriptors.
+/// read once per wake-up. Only `post` is thread-safe. The constructor opens all descriptors that
+/// the loop itself needs, and may throw std::system_error; later calls do not fail for lack of
+/// descriptors.
 class Loop final : public Timers {
  public:
   Loop();
-  /// A part of another loop: it runs with that one, and what was posted to it does not come once it
-  /// is gone. For whoever has a loop that goes on after him.
+  /// A part of another loop: it runs with that one; callbacks posted to it are dropped once it is
+  /// destroyed. For users of a loop that outlives them.
   explicit Loop(Loop& whole);
   ~Loop() override;
   Loop(const Loop&) = delete;
@@ -47,8 +47,8 @@ class Loop final : public Timers {
   [[nodiscard]] std::unique_ptr<Subscription> when_readable(int fd, std::function<void()> callback);
   /// Calls back whenever `fd` can be written.
   [[nodiscard]] std::unique_ptr<Subscription> when_writable(int fd, std::function<void()> callback);
-  /// Calls back with the number of each of these signals, outside of signal context. They have
-  /// their default effect again once nobody subscribes to them.
+  /// Calls back with the number of each of these signals, outside of signal context. They get their
+  /// default effect back when the last subscription to them ends.
   [[nodiscard]] std::unique_ptr<Subscription> on_signals(std::initializer_list<int> signals,
                                                          std::function<void(int)> callback);
 

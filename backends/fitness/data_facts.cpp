@@ -23,9 +23,9 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t block = std::size_t{4} << 20;
-constexpr std::size_t alignment = 4'096;  // of a block, for O_DIRECT: that of any disk
+constexpr std::size_t alignment = 4'096;  // of a block, for O_DIRECT; sufficient for any disk
 
-/// Reads files until it has enough.
+/// Reads files until a limit is reached.
 class DataReader {
  public:
   DataReader(DataFacts& facts, const DataLimits& limits)
@@ -70,7 +70,7 @@ class DataReader {
     }
   }
 
-  // A link to what is elsewhere is followed: one in a circle ends with the count of names.
+  // Follows links; a circle of links ends at the limit of names.
   void look_at(const std::string& path) {
     ++names_;
     struct stat status {};
@@ -84,14 +84,14 @@ class DataReader {
     Descriptor file(::open(path.c_str(), flags | O_DIRECT));
     if (!file && errno == EINVAL) file = Descriptor(::open(path.c_str(), flags));
     if (!file) return remember(errno);
-    // What others have in memory of it and have not changed is dropped; it is only asked for.
+    // Asks the kernel to drop clean pages of the file from the page cache.
     (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
     while (!has_enough()) {
       const ssize_t count = read_some(file.get(), buffer_.get(), block);
       if (count < 0) return remember(errno);
       if (count == 0) return;
       facts_.bytes += static_cast<std::uint64_t>(count);
-      // An end that does not fill a block of the disk is the file's.
+      // A read that is not a multiple of the alignment ends at the end of the file.
       if (static_cast<std::size_t>(count) % alignment != 0) return;
     }
   }

@@ -8,16 +8,16 @@
 
 namespace train {
 
-/// How much of a directory is read at most. A file alone counts as one.
+/// How much of a directory is read at most. A single file counts as a directory.
 struct DataLimits {
   nanoseconds time = std::chrono::seconds(2);
   std::uint64_t bytes = std::uint64_t{1} << 30;
-  int names = 10'000;  ///< files and folders that are looked at
+  int names = 10'000;  ///< files and folders examined
 };
 
-/// Reads the files of a directory and of those below it, by name, and says how long that takes. It
-/// reads past the memory of the kernel where the file system can (O_DIRECT), and else has it forget
-/// the file first: what is measured is the disk or the network behind it. May wait for them.
+/// Reads the files of a directory and of those below it, in the order of names, and measures how
+/// long that takes. Bypasses the page cache if the file system supports it (O_DIRECT), else drops
+/// the file from it first: so the disk or network behind it is measured. May wait for them.
 DataFacts data_facts(std::string directory, const DataLimits& limits = {});
 
 }  // namespace train

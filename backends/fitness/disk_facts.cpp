@@ -16,7 +16,7 @@ namespace train {
 
 namespace {
 
-// Some file systems have no files without a name.
+// Falls back to a named file on file systems that do not support O_TMPFILE.
 int open_new_file(const std::string& folder) {
   const int nameless = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   if (nameless >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return nameless;
@@ -26,7 +26,8 @@ int open_new_file(const std::string& folder) {
   return file;
 }
 
-// A disk may have room for a name and none for what is in the file. 0 or errno.
+// Returns 0 or errno. Writes a byte, because a disk may have room for a new file but not for
+// content.
 int write_something(const std::string& folder) {
   const Descriptor file(open_new_file(folder));
   if (!file) return errno;
@@ -44,7 +45,7 @@ DiskFacts disk_facts(std::string use, std::string path) {
   }
   disk.size = std::uint64_t{status.f_blocks} * status.f_frsize;
   disk.free = std::uint64_t{status.f_bavail} * status.f_frsize;
-  // btrfs and others count no files.
+  // btrfs and others do not count files.
   if (status.f_files > 0) disk.free_files = static_cast<std::int64_t>(status.f_favail);
   if (const int error = write_something(disk.path); error != 0 && error != ENOSPC)
     disk.trouble = system_reason(error);

@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// How full the file system of this folder is, and whether a file can be written there: one without
-/// a name, or one that is gone again at once. May wait for a disk.
+/// How full the file system of this folder is, and whether a file can be written there: an unnamed
+/// one, or one that is removed at once. May wait for a disk.
 DiskFacts disk_facts(std::string use, std::string path);
 
 }  // namespace train

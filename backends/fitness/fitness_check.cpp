@@ -33,10 +33,10 @@ namespace train {
 namespace {
 
 constexpr milliseconds name_limit{3'000};
-// What is larger is no program that differs by mistake.
+// Larger files are not compared between hosts: a program that differs by mistake is smaller.
 constexpr std::uint64_t largest_digested = std::uint64_t{256} << 20;
 
-// Of a regular file that can be read; else empty.
+// The SHA-256 of a regular file that can be read; else empty.
 std::string digest_of(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
@@ -60,7 +60,7 @@ std::int64_t limit_of(__rlimit_resource what, bool is_hard) {
   return value == RLIM_INFINITY ? -1 : static_cast<std::int64_t>(value);
 }
 
-// The agent is a static program, so the system's own resolver is asked, as other programs ask it.
+// Uses `getent`: the agent is a static program, and cannot use the system's resolver itself.
 void look_up_own_name(HostFitness& fitness) {
   utsname names{};
   if (::uname(&names) != 0) return;
@@ -72,13 +72,13 @@ void look_up_own_name(HostFitness& fitness) {
                                  .environment = environment_texts()},
                                 name_limit);
   if (!said) {
-    // Its code for "there is none"; anything else is a trouble of the system's.
+    // The exit code 2 of getent means "not found"; others are errors of the system.
     fitness.name_trouble = in_one_line(said.error());
     if (fitness.name_trouble.starts_with("it ended with code 2"))
       fitness.name_trouble = "it does not resolve";
     return;
   }
-  // "10.0.0.1  STREAM node01", several times each.
+  // Lines like "10.0.0.1  STREAM node01", several for each address.
   for (const std::string_view line : split(*said, '\n')) {
     const std::string address(line.substr(0, line.find(' ')));
     auto& all = fitness.name_addresses;
@@ -93,16 +93,16 @@ void look_at_disks(HostFitness& fitness) {
   fitness.disks.push_back(disk_facts("temporary files", is_set ? temporary : "/tmp"));
   fitness.disks.push_back(disk_facts(std::string(shared_memory_use), "/dev/shm"));
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    // Not every account has one to write to, and train needs none.
+    // Errors are not reported: not every account has a writable home, and train does not need one.
     DiskFacts disk = disk_facts("home", home);
     if (disk.trouble.empty()) fitness.disks.push_back(std::move(disk));
   }
 }
 
-// A directory is there, a program, the script that it runs.
+// Checks the working directory of a rank, its program, and the script that it runs.
 void look_at_rank(const FitnessRequest& request, HostFitness& fitness) {
   RankCommand command = *request.rank;
-  // What the context brings is not there yet.
+  // The files of the context are not on the host yet.
   if (request.brings_context) command.working_directory = "/";
   RankProcesses processes;
   const auto add = [&](const Error& error) {
@@ -116,14 +116,14 @@ void look_at_rank(const FitnessRequest& request, HostFitness& fitness) {
   const auto spec = processes.process_of(command);
   if (!spec) return add(spec.error());
   fitness.program = spec->program;
-  // Of a shell line its interpreter is meant, not the shell, which every system has.
+  // For a shell line checks the interpreter that it calls, not the shell, which every system has.
   if (argv.empty() && script) {
     auto found = find_program(written, processes.path_of(command), command.working_directory);
     if (!found) return add(found.error());
     fitness.program = std::move(*found);
   }
   fitness.program_sha256 = digest_of(fitness.program);
-  // torchrun and its like are scripts of a Python.
+  // torchrun and similar programs are Python scripts.
   const auto interpreter = interpreter_of(fitness.program);
   if (is_python(fitness.program))
     fitness.python = python_facts(fitness.program, spec->environment);

@@ -6,8 +6,8 @@
 
 namespace train {
 
-/// Looks at this host for a request. Of the means it takes those of a look. May wait for disks and
-/// for programs of the host, for each of these some seconds at most.
+/// Checks this host for a request. Of `means` it uses those of `look_at_this_host`. May wait for
+/// disks, and some seconds at most for each program of the host that it runs.
 HostFitness check_fitness(const FitnessRequest& request, const AgentMeans& means);
 
 }  // namespace train

@@ -11,13 +11,13 @@
 #include "config_schema/text/text.hpp"
 #include "launcher/fitness/allreduce_groups.hpp"
 
-// All ranks meet at rank 0, which says what comes next. A line each:
-//   0 -> RANK  start PLACE WORLD     as a rank of a group
-//   RANK -> 0  ready, or of the first of a group id HEX, by which it meets
-//   0 -> RANK  id HEX, or stop where one of the group is not ready
-//   RANK -> 0  a report of itself (launcher/fitness/allreduce_report.hpp)
+// All ranks connect to rank 0, which directs them. The protocol, one line per message:
+//   0 -> RANK  start PLACE WORLD     start as rank PLACE of a group of WORLD ranks
+//   RANK -> 0  ready; from the first rank of a group: id HEX, the NCCL id of the group
+//   0 -> RANK  id HEX; or stop, if a rank of the group is not ready
+//   RANK -> 0  its report (launcher/fitness/allreduce_report.hpp)
 //   0 -> RANK  end
-// Whatever goes wrong with a rank's process it says as "trouble WORDS" in place of its line.
+// If the process of a rank fails, the rank sends "trouble WORDS" instead of its line.
 namespace train {
 
 namespace {
@@ -25,17 +25,18 @@ namespace {
 using namespace std::chrono_literals;
 using Groups = std::vector<AllReduceGroup>;
 
-// The other side has its own whole time, and may have begun later.
+// Added to the limit of the other side, which may have begun later.
 constexpr auto grace = 10s;
 constexpr auto line_patience = 10s;
-// All of it. Whose leader has gone knows it at once; this is for one that hangs.
+// The limit for the whole measurement. The end of the leader is noticed at once; this is for a
+// leader that hangs.
 constexpr auto longest_measuring = 1h;
 constexpr std::size_t longest_words = 600;
 constexpr std::string_view trouble_word = "trouble ";
 
 Deadline in(milliseconds length) { return std::chrono::steady_clock::now() + length; }
 
-/// This rank's process, as what is said of it.
+/// This rank's measuring process; its functions return the line to send to rank 0.
 class OwnProcess {
  public:
   OwnProcess(const DeviceProgram& program, const AllReduceMember& own,
@@ -90,7 +91,7 @@ class OwnProcess {
   std::optional<AllReduceProcess> process_;
 };
 
-/// Rank 0.
+/// Rank 0, which directs the measurement.
 class Leader {
  public:
   Leader(RankMeeting& ranks, OwnProcess& process, const AllReducePatience& patience,
@@ -126,7 +127,7 @@ class Leader {
     AllReduceGroup* group = nullptr;
   };
 
-  // All of these at the same time; no rank is in two.
+  // Measures all these groups at the same time; no rank is in two of them.
   Result<void> measure(const std::vector<std::vector<int>>& groups) {
     Groups measured;
     for (const std::vector<int>& ranks : groups) measured.push_back({ranks, {}, {}});
@@ -175,7 +176,8 @@ class Leader {
     const auto line_of = [&](const Member& member) {
       return member.group->troubles.empty() ? "id " + ids[member.group] : std::string("stop");
     };
-    // What one cannot do in a group nobody in it is waited for; who had trouble hears no more.
+    // If one rank of a group has failed, no rank of the group is waited for; the failed rank gets
+    // no message.
     std::vector<Member> able;
     std::vector<Member> left;
     for (const Member& member : members) {
@@ -207,7 +209,7 @@ class Leader {
     return {};
   }
 
-  // Does this rank's own part, and then takes a line of each; what it says of its trouble is noted.
+  // Does rank 0's own part, and then receives a line of each other rank; troubles are noted.
   template <class DoOwn, class Take>
   Result<void> hear(const std::vector<Member>& members, DoOwn do_own, milliseconds limit,
                     Take take) {

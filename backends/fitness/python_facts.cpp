@@ -15,11 +15,11 @@ namespace {
 
 constexpr milliseconds python_limit{10'000};
 
-// A line each: "version 3.11.2", "package torch 2.4.0", "torch_cuda 12.1". To import torch takes
-// seconds and may make a context on a GPU; its version is in the name of the folder with the
-// metadata of its distribution (PEP 376), and what it was built with in a module of its own without
-// imports. To read the metadata of all that is installed takes several times what this does. Of the
-// packages those on which ranks depend together.
+// Prints lines like "version 3.11.2", "package torch 2.4.0", "torch_cuda 12.1". Does not import
+// torch, which takes seconds and may make a context on a GPU: the version is in the name of the
+// folder with its distribution's metadata (PEP 376), and its CUDA version is in torch/version.py,
+// which has no imports. Does not read the metadata of all installed packages, which takes several
+// times as long. Lists only packages whose versions matter between ranks.
 constexpr const char* inquiry = R"(
 import os, sys
 print("version", "%d.%d.%d" % sys.version_info[:3])
@@ -59,7 +59,7 @@ if values.get("cuda", "None") != "None":
     print("torch_cuda", values["cuda"])
 )";
 
-// Where packages of NVIDIA have it (nvidia-nccl-cu12 and the like), and where conda has it.
+// Searches the places of NVIDIA's packages (nvidia-nccl-cu12 and similar) and of conda.
 constexpr const char* nccl_inquiry = R"(
 import os, sys
 for folder in [os.path.join(one or ".", "nvidia", "nccl", "lib") for one in sys.path] + [

@@ -8,15 +8,16 @@
 
 namespace train {
 
-/// Whether a program of this path is a Python by its name: "python", "python3.11".
+/// Whether the name of this program is that of a Python: "python", "python3.11".
 bool is_python(const std::string& program);
 
-/// What this Python and its packages are, as it says itself under a limit of 10 s; nothing is
-/// imported that may take a GPU.
+/// The versions of this Python and its packages, found by running it with a limit of 10 s. Imports
+/// nothing that may use a GPU.
 PythonFacts python_facts(const std::string& program, const std::vector<std::string>& environment);
 
-/// The NCCL that a program of the job's loads: of a Python the one of its packages or of its
-/// environment (conda), found under the same limit; else "libnccl.so.2", which the system finds.
+/// The NCCL library that a program of the job loads: for a Python the one of its packages or of its
+/// environment (conda), found with the same limit; else "libnccl.so.2", to be found by the dynamic
+/// linker.
 std::string find_nccl(const std::string& program, const std::vector<std::string>& environment);
 
 }  // namespace train

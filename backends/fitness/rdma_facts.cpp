@@ -21,7 +21,7 @@ std::vector<std::string> sorted_names_in(const std::string& folder) {
   return names;
 }
 
-// "ACTIVE" of "4: ACTIVE".
+// "ACTIVE" for "4: ACTIVE".
 std::string state_of(const std::string& line) {
   const std::size_t colon = line.find(": ");
   return colon == std::string::npos ? line : line.substr(colon + 2);

@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// The ports of this host's devices for RDMA, as the kernel shows them (its
+/// The RDMA ports of this host, as the kernel shows them (its
 /// Documentation/ABI/stable/sysfs-class-infiniband).
 std::vector<RdmaPort> rdma_facts(const NetworkFiles& files = {});
 

@@ -7,15 +7,15 @@
 
 namespace train {
 
-/// While it lives nobody else takes anything on this host, nor joins its line. Anybody may let go.
+/// While it exists no other task takes leases on this host or removes dead files. Releasing leases
+/// does not need it.
 class HostMutex {
  public:
-  /// Waits so long at most: nobody keeps it for longer than some files take to be locked, but a
-  /// squatter may: class `busy`, with who that is as its words. Class `host` where it cannot be
-  /// locked at all.
+  /// Waits for `limit` at most. Tasks hold it only while they lock some files, but a squatter may
+  /// keep it: class `busy`, whose message names the squatter. Class `host` if it cannot be locked.
   static Result<HostMutex> lock(const LeaseFolder& folder,
                                 std::chrono::milliseconds limit = std::chrono::seconds(2));
-  /// Where others tidy the folder.
+  /// Touches the file, for folders with a cleaner of old files.
   static void keep_young(const LeaseFolder& folder);
 
  private:

@@ -68,7 +68,7 @@ Result<void> KeptDescriptors::add(const std::vector<int>& descriptors) {
   return {};
 }
 
-// What is still wanted is there twice before it is once.
+// Adds the new set before removing the old one, so that no descriptor is ever missing.
 Result<void> KeptDescriptors::replace(const std::vector<int>& descriptors) {
   const int before = packets_;
   if (auto added = add(descriptors); !added) return added;

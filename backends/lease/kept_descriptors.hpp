@@ -7,15 +7,15 @@
 
 namespace train {
 
-/// Both ends of a socket pair that keeps packets apart (SOCK_SEQPACKET); -1: there is none.
+/// Both ends of a SOCK_SEQPACKET socket pair; -1: there is none.
 struct KeepingSocket {
-  int end = -1;      ///< what is sent here is kept
-  int keepers = -1;  ///< for as long as any process has this one open: the keeper does, and is idle
+  int end = -1;      ///< descriptors sent here are kept
+  int keepers = -1;  ///< they are kept while any process, such as the guard, has this end open
 };
 
-/// Copies of descriptors that outlive this process: they are in a socket of which another process
-/// has an end, and nobody reads them. Only some hundred packets have room there, so what is not
-/// wanted any more is taken out again.
+/// Copies of descriptors that outlive this process: they stay unread in a socket of which another
+/// process has an end. It has room for some hundred packets only, so descriptors that are no longer
+/// needed are taken out again.
 class KeptDescriptors {
  public:
   explicit KeptDescriptors(KeepingSocket socket) : socket_(socket) {}
@@ -23,10 +23,10 @@ class KeptDescriptors {
   explicit operator bool() const { return socket_.end >= 0; }
   /// Keeps these as well. Class `host`.
   Result<void> add(const std::vector<int>& descriptors);
-  /// Whether so many packets are there that `replace` is worth its while.
+  /// Whether there are so many packets that `replace` is worthwhile.
   bool is_filling() const { return packets_ >= 32; }
-  /// Keeps these, and no others; at no time less than these. Where they have no room beside the
-  /// others, all stay. Class `host`.
+  /// Keeps these descriptors and no others; during the call none of these is missing. If there is
+  /// no room for them beside the old ones, the old ones stay. Class `host`.
   Result<void> replace(const std::vector<int>& descriptors);
 
  private:

@@ -25,8 +25,8 @@ std::string new_draft_name(const LeaseFolder& folder) {
   return fmt::format("{}{}{}-{:016x}", folder.prefix, draft_prefix, ::getuid(), random_bits());
 }
 
-// A file that gets its name only once it is all that it is to be: who is killed before leaves a
-// draft. Whatever is killed in between, nobody finds it half made.
+// A file that gets its final name only when it is complete, so that no process finds it incomplete.
+// A process that is killed before that leaves the draft.
 class Draft {
  public:
   explicit Draft(const LeaseFolder& folder)
@@ -39,7 +39,7 @@ class Draft {
 
   explicit operator bool() const { return static_cast<bool>(file_); }
   int descriptor() const { return file_.get(); }
-  // 0, or what errno says: EEXIST where there is one of that name.
+  // Returns 0 or errno: EEXIST if a file of that name exists.
   int link_as(const std::string& name, mode_t mode) {
     if (::fchmod(file_.get(), mode) != 0) return errno;
     return ::linkat(folder_, name_.c_str(), folder_, name.c_str(), 0) == 0 ? 0 : errno;
@@ -62,9 +62,9 @@ class Draft {
   Descriptor file_;
 };
 
-// The kernel refuses O_CREAT on files of others in a folder like /tmp (fs.protected_regular), so it
-// is not said of one that is there. Each step may find that another process was faster, or that
-// one of ours has taken the draft for one that is left (ENOENT).
+// Opens without O_CREAT first: in a folder like /tmp the kernel refuses O_CREAT on existing files
+// of other users (fs.protected_regular). Each step may find that another process was faster
+// (EEXIST), or that another process of this user has removed the draft as a leftover (ENOENT).
 Descriptor open_or_make(const LeaseFolder& folder, const std::string& path) {
   for (int left = most_tries; left > 0; --left) {
     Descriptor file(::openat(folder.folder.get(), path.c_str(), O_RDWR | safely));
@@ -79,9 +79,10 @@ Descriptor open_or_make(const LeaseFolder& folder, const std::string& path) {
   return {};
 }
 
-// Older programs gave the mode once the name was there, and may have been killed before. Not of a
-// file that has another name as well: somebody has linked a private one. Nor of one of root where
-// all may write: somebody may have moved it there.
+// Sets the mode of our own lock file: older versions set it only after creating the name, and may
+// have been killed in between. Skips a file with several links, which may be a private file that
+// another user has linked here, and a file of root in a folder where all may write, which may have
+// been moved here.
 void mend_own(const LeaseFolder& folder, int file) {
   struct stat status {};
   struct stat around {};
@@ -110,10 +111,11 @@ struct flock lock_of(short type, const LeaseRange& range) {
 
 namespace {
 
-// Others can bring it about, and it may pass.
+// For errors that other users can cause and that may pass.
 tl::unexpected<Error> kept_out(std::string who) { return fail(ErrorClass::busy, std::move(who)); }
 
-// What opening says of a thing that is no file for all; it may be another one when it is looked at.
+// Whether `why` is an errno of opening something that is not a file for all users. It may have been
+// replaced by the time `squat_on` examines it.
 bool is_due_to_squat(int why) {
   return why == EACCES || why == EISDIR || why == ENXIO || why == ELOOP || why == EINVAL ||
          why == EEXIST;
@@ -129,7 +131,8 @@ tl::unexpected<Error> made_no(const LeaseFolder& folder, const std::string& path
 
 }  // namespace
 
-// Whoever makes something else of the name all the time is no reason to give up for good.
+// Tries several times. If another user keeps replacing the file, the error is `busy`, so that a
+// waiting task does not give up for good.
 Result<LeaseFile> LeaseFile::open(const LeaseFolder& folder, const std::string& name) {
   const std::string path = folder.prefix + name;
   int why = 0;
@@ -155,7 +158,7 @@ Result<LeaseFile> LeaseFile::make_record(const LeaseFolder& folder, const std::s
   for (int left = most_tries; left > 0; --left) {
     Draft draft(folder);
     std::string path = fmt::format("{}{}-{:016x}", folder.prefix, stem, random_bits());
-    // Nobody else can lock it before.
+    // No other process can lock it first, because the name of the draft is random.
     const auto lock = lock_of(F_WRLCK, {0, 1});
     if (!draft || ::fcntl(draft.descriptor(), F_OFD_SETLK, &lock) != 0)
       why = errno;
@@ -174,7 +177,8 @@ LeaseFile LeaseFile::look(const LeaseFolder& folder, const std::string& name) {
   return LeaseFile(path, std::move(file));
 }
 
-// Of several locks in a range the kernel tells any; what is before and behind it is asked for anew.
+// If several locks are in a range, the kernel reports any one of them; the ranges before and after
+// it are queried again.
 std::vector<LeaseRange> LeaseFile::held_by_others(std::uint64_t end, std::size_t most) const {
   std::vector<LeaseRange> held;
   std::vector<LeaseRange> unknown{{0, end}};
@@ -192,12 +196,13 @@ std::vector<LeaseRange> LeaseFile::held_by_others(std::uint64_t end, std::size_t
     if (begin > range.begin) unknown.push_back({range.begin, begin});
     if (beyond < range.end) unknown.push_back({beyond, range.end});
   }
-  // Somebody may lock every other byte: what was not looked at counts as held.
+  // Another process may have locked every other byte: ranges that were not queried count as held.
   held.insert(held.end(), unknown.begin(), unknown.end());
   return merged(std::move(held));
 }
 
-// Whoever may read the file can lock it for that, but only its user can for writing.
+// Tests for a write lock: any user who may read the file can take a read lock, but only the file's
+// owner can take a write lock.
 bool LeaseFile::is_alive() const {
   struct flock lock = lock_of(F_RDLCK, {0, 1});
   return ::fcntl(file_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;

@@ -12,47 +12,48 @@
 
 namespace train {
 
-/// How the names begin of files that are being made.
+/// The prefix of the names of files that are being made.
 inline constexpr std::string_view draft_prefix = "draft-";
-/// Far more than tasks make of anything: each costs the kernel a walk through all of them.
+/// The limit of locked ranges examined per file; far more than tasks make. Each query costs the
+/// kernel a walk through all locks.
 inline constexpr std::size_t most_lease_pieces = 1'024;
 
-/// The file whose bytes are the units of something that can be held. It is empty, belongs to
-/// whoever came first, and is never removed: only its locks mean anything, and these are of the
-/// open file description (F_OFD_SETLK), so that they go when the last process that has it open is
-/// gone.
+/// A file whose byte positions stand for the units of a resource that can be leased. It is empty,
+/// belongs to the user who first needed it, and is never removed: only its locks matter. They
+/// belong to the open file description (F_OFD_SETLK), so they end with the last process that has it
+/// open.
 class LeaseFile {
  public:
-  /// Opens it to lock, and makes it where it is not there yet. Class `host`; `busy` where somebody
-  /// keeps us out for now, with who that is, or what he has made of the name, as its words.
+  /// Opens it for locking, and makes it if it does not exist. Class `host`; `busy` if another user
+  /// prevents it for now: the message names that user, or what was made in place of the file.
   static Result<LeaseFile> open(const LeaseFolder& folder, const std::string& name);
-  /// Makes the file in which a task says who it is, which lives as long as it is locked: all may
-  /// read it, its user alone writes. It begins with `stem`, and its end nobody can foresee: else
-  /// somebody would have it already. It has its name once it is locked and has the text. Classes as
-  /// those of `open`.
+  /// Makes a record: a file in which a task identifies itself, valid as long as it is locked. All
+  /// users may read it, only its own may write. Its name is `stem` with a random ending, so that
+  /// other users cannot take it in advance. The name appears only when the file is locked and has
+  /// its text. Error classes as for `open`.
   static Result<LeaseFile> make_record(const LeaseFolder& folder, const std::string& stem,
                                        std::string_view text);
-  /// Opens one that is there, to look at; none where it is not.
+  /// Opens an existing file for reading; an empty object if there is none.
   static LeaseFile look(const LeaseFolder& folder, const std::string& name);
 
   explicit operator bool() const { return static_cast<bool>(file_); }
   int descriptor() const { return file_.get(); }
-  /// Without the folder's prefix.
+  /// The name without the folder's prefix.
   std::string name(const LeaseFolder& folder) const { return name_.substr(folder.prefix.size()); }
 
-  /// What others hold of it below `end`; merged. Of very many pieces not all are asked for: what
-  /// is not counts as held.
+  /// The ranges below `end` that other open file descriptions have locked; merged. Examines about
+  /// `most` ranges; the rest counts as held.
   std::vector<LeaseRange> held_by_others(std::uint64_t end,
                                          std::size_t most = most_lease_pieces) const;
-  /// Of a record: whether its task lives.
+  /// For a record: whether its task lives.
   bool is_alive() const;
-  /// False when somebody else has some of it.
+  /// False when another holder has a part of it.
   bool lock(const LeaseRange& range);
   void unlock(const LeaseRange& range);
-  /// Whether the folder still has this very file under its name: a tidied folder may have lost it,
-  /// and somebody else has made another one.
+  /// Whether the folder still has this very file under its name: a cleaner may have removed it, and
+  /// another task may have made a new one.
   bool is_in(const LeaseFolder& folder) const;
-  /// To whoever removes what is old, it is new.
+  /// Touches the file, so that cleaners of old files leave it.
   void keep_young() const;
 
  private:
@@ -63,7 +64,7 @@ class LeaseFile {
   Descriptor file_;
 };
 
-/// Beyond all units that anything has.
+/// Greater than the number of units of any resource.
 inline constexpr std::uint64_t last_lease_unit = std::uint64_t{1} << 62;
 
 }  // namespace train

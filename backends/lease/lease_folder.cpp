@@ -21,9 +21,9 @@ namespace {
 
 constexpr mode_t shared_like_tmp = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
 
-// The place, if it is the one for everybody alike: nothing of who we are is asked. Who may write to
-// the folder above can make a link under its name, and change where that leads; only what root
-// alone can make is looked through.
+// Opens the place if it is valid for all users; the result must not depend on the user who asks. In
+// a parent where other users may write, they can make a link under its name and change its target:
+// links are followed only where root alone can make them.
 Descriptor found_at(const LeasePlace& place) {
   const bool is_in_shared_folder = place.is_own && !place.is_named;
   const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (is_in_shared_folder ? O_NOFOLLOW : 0);
@@ -49,7 +49,7 @@ auto refused(const LeasePlace& place, const std::string& why, const char* hint) 
 constexpr const char* ask_for_group =
     "ask who administers the host for its group, or hold nothing: --set leases=none";
 
-// To be read: errno says why it has no descriptor.
+// Opens the folder for reading. If the result has no descriptor, errno says why.
 LeaseFolder folder_at(const LeasePlace& place, const Descriptor& found) {
   LeaseFolder folder;
   folder.folder = Descriptor(::openat(found.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -84,7 +84,8 @@ void add(Error& all, const Error& more) {
   all.diagnostics.insert(all.diagnostics.end(), more.diagnostics.begin(), more.diagnostics.end());
 }
 
-// Nothing: none of them is there. The others of what it returns are not filled in but for `before`.
+// The first usable place. `nullopt` if none of them exists. `before` are earlier places of the
+// order, to be listed in `others`.
 Result<std::optional<LeaseFolder>> first_of(const std::vector<LeasePlace>& places,
                                             std::vector<LeasePlace> before,
                                             std::optional<Error> squats, FileSystemKind kind_of) {
@@ -135,7 +136,8 @@ const char* kind_of_file(mode_t mode) {
   }
 }
 
-// Of its files anybody may have made some, and can remove these: any that is left counts.
+// Whether tasks have ever used the folder. Any user may have made some of the files there, and can
+// remove those, so one file that is left is enough.
 bool was_used(const LeaseFolder& folder) {
   FolderReader reader(folder.folder.get());
   if (!reader) return true;
@@ -229,7 +231,7 @@ Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder) 
     LeaseFolder other = folder_at(place, found);
     if (!other.folder || ::faccessat(other.folder.get(), ".", X_OK, AT_EACCESS) != 0)
       return refused(place, "this user may not look into: " + system_reason(errno), ask_for_group);
-    // Nobody holds anything over a network, and two names may lead to one folder.
+    // Skips network file systems, where no leases are taken, and a second name of the same folder.
     const bool is_same = other.identity == folder.identity && other.prefix == folder.prefix;
     if (is_same || is_shared_by_machines(file_system_kind(other.folder.get())) || !was_used(other))
       continue;

@@ -26,11 +26,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// In one look, whatever others have locked or say: what is beyond counts as locked as a whole.
+// Limits for one look, since other users may have locked any number of ranges: files beyond the
+// limits count as locked entirely.
 constexpr std::size_t most_pieces_in_look = 4'096;
 constexpr std::size_t most_lock_files_in_look = 8'192;
 
-// The words of one holder that lives.
+// The holder file of one living holder.
 struct LivingRecord {
   HolderRecord words;
   std::int64_t uid = -1;
@@ -51,7 +52,7 @@ std::vector<LivingRecord> living_records(const LeaseFolder& folder, bool* are_al
   return records;
 }
 
-// What locks there really are, file by file.
+// The actual locks, file by file.
 class LocksOfHost {
  public:
   explicit LocksOfHost(const LeaseFolder& folder) : folder_(folder) {}
@@ -79,7 +80,8 @@ class LocksOfHost {
   std::size_t pieces_left_ = most_pieces_in_look;
 };
 
-// Who lets go unlocks first, and removes its words then.
+// Looks twice: a task that releases its leases unlocks first and removes its holder file after
+// that.
 std::vector<std::string> tasks_without_locks_in(const LeaseFolder& folder) {
   const auto look = [&] {
     std::set<std::string> tasks;
@@ -98,7 +100,7 @@ std::vector<std::string> tasks_without_locks_in(const LeaseFolder& folder) {
   return tasks;
 }
 
-// The key of a file that nobody has explained, as far as its name says it.
+// The key of a lock file, as far as its name tells.
 std::optional<LeaseKey> key_of_file(std::string_view name) {
   const std::size_t dash = std::min(name.find('-'), name.size());
   const auto kind = lease_kind_of(std::string(name.substr(0, dash)));
@@ -115,7 +117,7 @@ std::optional<LeaseKey> key_of_file(std::string_view name) {
   return key;
 }
 
-// What is locked in one folder: the words of holders, and what nobody says anything of.
+// The leases in one folder: those of known holders, and locks that no holder file claims.
 struct FolderHolders {
   std::vector<LeaseHolder> known;
   std::vector<LeaseHolder::Held> unclaimed;
@@ -151,7 +153,8 @@ FolderHolders look_once(const LeaseFolder& folder,
   return holders;
 }
 
-// Who takes something locks it first, and says so then.
+// Repeats the look while there are unclaimed locks: a task locks first and writes its holder file
+// after that.
 FolderHolders look_at(const LeaseFolder& folder,
                       const std::function<std::string(std::int64_t uid)>& user_name_of) {
   constexpr auto longest_pause = 8ms;

@@ -35,17 +35,18 @@ std::optional<std::int64_t> user_in(std::string_view name, std::string_view pref
   return uid;
 }
 
-// What was read of each user.
+// Counts how much was read of each user's files.
 class Budget {
  public:
-  // Whether its text counts. Nobody but its user may have written it: anybody can link a file of
-  // another user there that he may write to, as a lock file. Under several names it is one.
+  // Whether the file counts: it must belong to the user in its name and be writable by that user
+  // only, because anyone could link a file of another user here that all may write to, such as a
+  // lock file. A file with several names counts once.
   bool is_of(const struct stat& status, std::int64_t uid) {
     constexpr mode_t for_others_to_write = S_IWGRP | S_IWOTH;
     return std::int64_t{status.st_uid} == uid && (status.st_mode & for_others_to_write) == 0 &&
            seen_.emplace(status.st_dev, status.st_ino).second;
   }
-  // Whether it is read.
+  // Whether the file is still within the limits of its user; counts it then.
   bool has_room_for(const struct stat& status, std::int64_t uid, std::size_t longest) {
     OfUser& user = users_[uid];
     if (status.st_size > static_cast<off_t>(longest) || user.unread >= most_unread_of_user ||

@@ -38,7 +38,7 @@ std::vector<LeaseHolder> holders_of(const LeaseKey& key, std::vector<LeaseHolder
   return holders;
 }
 
-// Who keeps out of sight, as with locks in a folder that is not read.
+// An unknown holder, for locks that cannot be attributed, as in a folder that cannot be read.
 std::vector<LeaseHolder> somebody_with(const LeaseKey& key) {
   return {{.task = {}, .leases = {{key, 0}}}};
 }
@@ -62,8 +62,7 @@ Result<TaskLeases::Others> TaskLeases::look_at_others() const {
   return others;
 }
 
-// The lock of what another process has removed keeps nobody out: what living holders say counts as
-// well.
+// A lock on a removed file excludes nobody, so the claims of living holders count as well.
 Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& want,
                                                              const Others& others) const {
   constexpr int tries = 10;
@@ -84,7 +83,8 @@ Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& wa
   return std::optional<Held>();
 }
 
-// Into `held`, also what was held already, until one is not to be had: who has it.
+// Puts the leases into `held`, including those that were held already. Stops at the first that
+// cannot be had and returns its holders.
 Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWant>& wants,
                                                        std::vector<Held>& held) {
   auto others = look_at_others();
@@ -105,8 +105,8 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWa
   return std::vector<LeaseHolder>();
 }
 
-// What is let go is let go without the mutex: who was in the way may be gone before it is asked who
-// that was.
+// Leases are released without the mutex: the holder that was in the way may be gone before its name
+// is looked up. Then this tries again.
 Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& want, Others& others,
                                                              std::vector<Held>& held) const {
   constexpr int tries = 10;
@@ -126,7 +126,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& wa
   return somebody_with(want.key);
 }
 
-// What somebody else holds of what we have taken, in another folder or by his words.
+// The keys of fresh leases that another holder has as well, in another folder or by its claim.
 std::vector<LeaseKey> TaskLeases::taken_twice(const Others& others) const {
   std::vector<LeaseKey> twice;
   for (const Held& each : held_) {
@@ -139,9 +139,10 @@ std::vector<LeaseKey> TaskLeases::taken_twice(const Others& others) const {
   return twice;
 }
 
-// Somebody may have taken the same meanwhile: in another folder with a mutex of its own, or here,
-// where the files were removed whose locks keep us apart. All lock first, say so, and look then, so
-// that at least one of them sees the other. Whoever has let go since is not in the way.
+// Another task may have taken the same leases meanwhile: in another folder, which has a mutex of
+// its own, or here, if the lock files were removed. Each task locks first, then writes its holder
+// file, and then looks, so that at least one of two sees the other. A task that has released its
+// leases since is not in the way.
 Result<std::vector<LeaseHolder>> TaskLeases::who_took_it_as_well() const {
   constexpr int tries = 10;
   std::optional<LeaseKey> gone;
@@ -154,7 +155,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::who_took_it_as_well() const {
       const auto own = std::erase_if(
           in_the_way, [this](const LeaseHolder& holder) { return are_own({holder}); });
       if (!in_the_way.empty()) return in_the_way;
-      if (own < 2) gone = key;  // else it is another agent of the task
+      if (own < 2) gone = key;  // with two, the other is another agent of this task
     }
     if (!gone) return std::vector<LeaseHolder>();
   }
@@ -175,8 +176,9 @@ std::vector<LeaseRange> TaskLeases::held_there(const Others& others, const Lease
   return merged(std::move(held));
 }
 
-// Hosts of one task that are one machine: that is what its user has asked for. Others may say what
-// they like of themselves, but for whose file it is.
+// Whether the holders belong to this task: several hosts of a task may be one machine, if its user
+// configured that. The uid is compared because a holder file may contain any text, but its owner
+// cannot be forged.
 bool TaskLeases::are_own(const std::vector<LeaseHolder>& holders) const {
   return std::all_of(holders.begin(), holders.end(), [this](const LeaseHolder& each) {
     return each.task == words_.task && each.uid == ::getuid();
@@ -190,7 +192,7 @@ bool TaskLeases::has_all(const std::vector<LeaseWant>& wants) const {
   });
 }
 
-// What is held already is nobody else's turn.
+// The waiting tasks that come before this one; empty if all leases are held already.
 std::vector<LeaseHolder> TaskLeases::who_comes_first(
     const std::vector<LeaseWant>& wants, const std::optional<TicketOrder>& order) const {
   std::vector<LeaseHolder> first;
@@ -213,7 +215,7 @@ std::vector<LeaseHolder> TaskLeases::who_comes_first(
 
 Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& wants,
                                                   const std::optional<TicketOrder>& order) {
-  // Nothing that anybody does meanwhile matters to what is held already.
+  // Leases that are held already stay, whatever other tasks claim meanwhile.
   if (held_.size() == wants.size() && has_all(wants)) return std::vector<LeaseHolder>();
   Error squats{ErrorClass::host, {}};
   for (;;) {
@@ -225,7 +227,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
     if (!squat) return taken;
     squats.diagnostics.push_back(squat->diagnostics.front());
     auto next = lease_folder_after(folder_, squats);
-    // Who waits is not to be ended by it.
+    // A squatter must not end a task that waits.
     if (!next && order) return somebody_who(next.error().diagnostics.front().message, wants);
     if (!next) return tl::make_unexpected(next.error());
     drop();
@@ -252,7 +254,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_here(const std::vector<LeaseWa
   lent_.clear();
   auto in_the_way = take_each(wants, held);
   const bool is_taken = in_the_way && in_the_way->empty();
-  if (is_taken) release();  // what is not wanted any more
+  if (is_taken) release();  // releases the leases that are no longer wanted
   for (Held& each : held) held_.push_back(std::move(each));
   if (!is_taken) {
     drop();
@@ -268,7 +270,7 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_here(const std::vector<LeaseWa
   return as_well;
 }
 
-// Who keeps everybody from taking anything is in the way of all.
+// Drops all leases, and returns a holder without a task, described by `words`, that is in the way.
 std::vector<LeaseHolder> TaskLeases::somebody_who(const std::string& words,
                                                   const std::vector<LeaseWant>& wants) {
   drop();
@@ -283,7 +285,7 @@ std::string TaskLeases::record_text() const {
   return encode_holder(record);
 }
 
-// Others read it without a lock: what they read half of they read again.
+// Other processes read it without a lock; if they find it incomplete, they read it again.
 Result<void> TaskLeases::write_record() {
   if (!record_) {
     since_ms_ = unix_time_ms();
@@ -294,7 +296,7 @@ Result<void> TaskLeases::write_record() {
                 fmt::format("cannot say in '{}/{}{}' who holds slots: {}", folder_.path,
                             folder_.prefix, record_->name(folder_), system_reason(error)));
   };
-  // Over what is there: where the folder is full, that stays.
+  // Overwrites the old text in place: if the file system is full, the old text stays.
   const std::string text = record_text();
   if (const int error = write_whole_at(record_->descriptor(), text, 0); error != 0)
     return refuse(error);
@@ -321,10 +323,11 @@ void TaskLeases::remove_record() {
 void TaskLeases::note_running() {
   const bool has_more = take_lent();
   if (held_.empty() || (std::exchange(is_running_, true) && !has_more)) return;
-  (void)write_record();  // who reads the old one waits a little longer
+  (void)write_record();  // on failure, readers see the old state for longer
 }
 
-// Those that held it may have been agents of another placement of the task, which leave.
+// Takes leases that other agents of this task held during `take`: those may belong to an earlier
+// placement of the task, and end.
 bool TaskLeases::take_lent() {
   if (lent_.empty()) return false;
   const auto mutex = HostMutex::lock(folder_);
@@ -340,7 +343,8 @@ bool TaskLeases::take_lent() {
   return held_.size() > before;
 }
 
-// Other processes may have the same descriptions open: closing ours would free nothing.
+// Unlocks explicitly: other processes may have the same open file descriptions, so closing ours
+// would release nothing.
 void TaskLeases::release() {
   for (Held& held : held_)
     for (const LeaseRange& range : held.ranges) held.file.unlock(range);
@@ -354,7 +358,7 @@ void TaskLeases::drop() {
 
 void TaskLeases::keep_young() {
   if (held_.empty()) return;
-  // Who cannot make it anew tries it again the next time.
+  // On failure the next call tries again.
   if (record_ && !record_->is_in(folder_)) (void)make_record();
   if (!folder_.is_tidied) return;
   for (const Held& held : held_) held.file.keep_young();

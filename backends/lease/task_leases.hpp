@@ -14,13 +14,14 @@
 
 namespace train {
 
-/// What one task holds of this host. The locks go with `drop`, or when this and all copies of its
-/// descriptors in other processes are closed. Calls may wait for a disk: not for a loop.
+/// The leases of one task on this host. The locks end with `drop`, or when this object and all
+/// copies of its descriptors in other processes are gone. Calls may wait for a disk: not for a
+/// loop.
 class TaskLeases {
  public:
-  /// Who the holder is, for others: `leases` is filled in.
+  /// What the holder file says about the holder, besides its leases.
   struct Words {
-    std::string key;  ///< of the agent: no other has the same on this host
+    std::string key;  ///< of the agent; unique on this host
     std::string task;
     std::string name;
     std::string launcher;
@@ -30,24 +31,27 @@ class TaskLeases {
   TaskLeases(const TaskLeases&) = delete;
   TaskLeases& operator=(const TaskLeases&) = delete;
 
-  /// Takes all of them, or none: then it returns who is in the way, at least one. What is held
-  /// already is kept where it is still wanted, and let go where it is not. Something new is only
-  /// taken when it is the task's turn: those who wait with a lower order are in the way, of one
-  /// that has not waited all. Where somebody squats on a name that this needs, all is taken in the
-  /// next folder of the order. Class `host` where something cannot be locked at all; who waits is
-  /// told of an unknown holder where that is a squatter's doing.
+  /// Takes all wanted leases and returns an empty list; or takes none and returns the holders that
+  /// are in the way, at least one. Leases that are held already are kept if they are still wanted,
+  /// and released if not. New leases are only taken when it is the task's turn: waiting tasks of a
+  /// lower order are in the way; for a task that has not waited, all waiting tasks are. If a
+  /// squatter has taken a needed name, all leases are taken in the next folder of the order. Class
+  /// `host` if something cannot be locked; if a squatter causes that, a waiting task gets an
+  /// unknown holder instead.
   Result<std::vector<LeaseHolder>> take(const std::vector<LeaseWant>& wants,
                                         const std::optional<TicketOrder>& order = {});
-  /// Others are told that the ranks were started. What other agents of the task held when this one
-  /// took all else, and have let go since, it takes now.
+  /// Notes in the holder file that the ranks were started. Also takes wanted leases that other
+  /// agents of the task held during `take` and have released since.
   void note_running();
-  /// Lets go of all, whoever else has its descriptors.
+  /// Releases all leases, even if other processes have copies of the descriptors.
   void drop();
-  /// To be called now and then: others may tidy the folder, or have removed what says who we are.
+  /// Touches the files if the folder has a cleaner, and makes the holder file anew if it was
+  /// removed. Call it from time to time.
   void keep_young();
-  /// What holds the locks.
+  /// The descriptors that hold the locks.
   std::vector<int> descriptors() const;
-  /// Those that this has not returned before: whoever is to hold them as well gets each once.
+  /// The descriptors that this function has not returned before, for a process that is to hold
+  /// copies.
   std::vector<int> take_new_descriptors();
 
  private:
@@ -56,10 +60,10 @@ class TaskLeases {
     LeaseFile file;
     std::vector<LeaseRange> ranges;
     bool is_fresh = true;  ///< it was not held before the last call of `take`
-    bool is_new = true;    ///< nobody else was given its descriptor
+    bool is_new = true;    ///< not returned by `take_new_descriptors` yet
   };
 
-  /// Of what others hold all but the locks in our own folder.
+  /// What other tasks hold, except the locks in our own folder.
   struct Others {
     ClaimedRanges claimed_here = {};
     std::vector<LeaseFolder> folders = {};  ///< the other ones of the order
@@ -96,7 +100,7 @@ class TaskLeases {
   bool is_running_ = false;
   std::int64_t since_ms_ = 0;  ///< Unix time since when something is held
   std::vector<Held> held_;
-  std::vector<LeaseWant> lent_;      ///< other agents of the task hold it
+  std::vector<LeaseWant> lent_;      ///< wanted, but held by other agents of the task
   std::optional<LeaseFile> record_;  ///< locked while something is held
   bool is_record_new_ = true;
 };

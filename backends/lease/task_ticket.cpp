@@ -49,13 +49,13 @@ std::vector<Ticket> tickets_on(const LeaseFolder& folder,
   return tickets;
 }
 
-// Nobody need be kept from taking anything meanwhile: who does was there before. What killed tasks
-// have left others can remove as well.
+// Needs no mutex: a task that takes leases meanwhile was there before. The mutex is only tried, to
+// remove dead files, which other tasks can do as well.
 Result<TaskTicket> TaskTicket::make(const LeaseFolder& folder, const std::string& key,
                                     const Ticket& ticket) {
   if (const auto mutex = HostMutex::lock(folder, std::chrono::milliseconds(0)))
     remove_dead_files(folder);
-  // Its arrival is known once the file is there.
+  // Writes the text later: the time of arrival is the creation time of the file.
   const std::string stem = fmt::format("{}{}-{}", ticket_prefix, ::getuid(), key);
   auto file = LeaseFile::make_record(folder, stem, "");
   if (!file) return tl::make_unexpected(file.error());
@@ -72,7 +72,7 @@ Result<TaskTicket> TaskTicket::make(const LeaseFolder& folder, const std::string
 }
 
 TaskTicket::~TaskTicket() {
-  // Not what another process has made under that name since.
+  // Does not remove a file that another process has made under that name since.
   if (file_ && is_there())
     (void)::unlinkat(folder_.folder.get(), (folder_.prefix + file_.name(folder_)).c_str(), 0);
 }
@@ -88,7 +88,7 @@ Result<void> TaskTicket::write(const Ticket& ticket) {
   if (!ticket.is_final) record.ticket.order = {arrived_ns_, arrived_ns_, ticket.order.task};
   record.ticket.waited_ms = 0;
   const std::string text = encode_ticket(record);
-  // One write, which a shorter one before is overwritten by; what was longer is cut then.
+  // Overwrites the old text with one write, then cuts off the rest of a longer old text.
   if (const int error = write_whole_at(file_.descriptor(), text, 0); error != 0)
     return tl::make_unexpected(not_written(error));
   if (::ftruncate(file_.descriptor(), static_cast<off_t>(text.size())) != 0)

@@ -14,32 +14,32 @@
 
 namespace train {
 
-/// How the names of tickets begin.
+/// The prefix of the names of tickets.
 inline constexpr std::string_view ticket_prefix = "ticket-";
 
-/// Who waits for something of this host, the first in the line first: tickets whose process lives,
-/// in this folder and the other ones of the order. Reads alone. `user_name_of` gives the name of a
-/// user id, or nothing.
+/// The tickets of tasks that wait for this host, in the order of the queue: those whose process
+/// lives, in this folder and the other ones of the order. Only reads. `user_name_of` returns the
+/// name of a user id, or an empty string.
 std::vector<Ticket> tickets_on(const LeaseFolder& folder,
                                const std::function<std::string(std::int64_t uid)>& user_name_of);
 
-/// One task's place in the line of this host, a file beside the locks. It counts as long as this
-/// object has it locked, and goes with it. Calls may wait for a disk: not for a loop.
+/// One task's place in the queue of this host, a file beside the locks. It counts as long as this
+/// object has it locked, and is removed with it. Calls may wait for a disk: not for a loop.
 class TaskTicket {
  public:
-  /// `key` is the agent's: no other has the same on this host. `ticket` is written with its arrival
-  /// as its order unless that is final. Class `host`; `busy` where the folder is full.
+  /// `key` is the agent's, unique on this host. `ticket` is written with its arrival as its order
+  /// unless its order is final. Class `host`; `busy` if the folder is full.
   static Result<TaskTicket> make(const LeaseFolder& folder, const std::string& key,
                                  const Ticket& ticket);
   TaskTicket(TaskTicket&&) = default;
   TaskTicket& operator=(TaskTicket&&) = delete;
   ~TaskTicket();
 
-  /// The words or the order have changed. Class `host`.
+  /// Rewrites the ticket when its text or order has changed. Class `host`.
   Result<void> write(const Ticket& ticket);
-  /// Unix time in nanoseconds, by the kernel of this host.
+  /// The time of arrival: Unix time in nanoseconds, by the kernel of this host.
   std::int64_t arrived_ns() const { return arrived_ns_; }
-  /// False once somebody has removed the file, as where others tidy the folder.
+  /// False once the file was removed, for example by a cleaner.
   bool is_there() const { return file_.is_in(folder_); }
   void keep_young() const { file_.keep_young(); }
 

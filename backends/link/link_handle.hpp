@@ -10,9 +10,9 @@
 
 namespace train {
 
-/// The owner's handle of a link; when it is destroyed, the link itself may live on until a callback
-/// of its own has returned. `Link` has `send` for bytes that may be shared, `unsent_bytes`,
-/// `is_asking` and `close`.
+/// The owner's handle of a link. Destroying it closes the link, which may live on until one of its
+/// callbacks has returned. `Link` has `send` for shared bytes, `unsent_bytes`, `is_asking` and
+/// `close`.
 template <class Link>
 class LinkHandle final : public HostLink {
  public:
@@ -32,7 +32,7 @@ class LinkHandle final : public HostLink {
   std::shared_ptr<Link> link_;
 };
 
-/// Starts the link when the window has room for it, unless it is closed or gone by then.
+/// Starts the link when the window has room for it, unless it is closed or destroyed by then.
 template <class Link>
 void start_in(SetupWindow& window, const std::string& server, const std::shared_ptr<Link>& link,
               SetupWindow::Turn turn = SetupWindow::Turn::last) {

@@ -16,10 +16,11 @@ namespace train {
 
 namespace {
 
-// Of terminals that were attached one after the other; more are not worth a question each.
+// Agents of terminals that were attached one after the other; asking more of them is not worth the
+// time.
 constexpr std::size_t most_agents = 8;
 
-// A connection to a unix socket is made at once or not at all; EAGAIN is a queue that is full.
+// Connecting to a unix socket succeeds or fails immediately; EAGAIN means that its queue is full.
 bool is_served(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -31,7 +32,7 @@ bool is_served(const std::string& path) {
                     errno == EAGAIN);
 }
 
-// Of caches that are no files nothing is known.
+// Caches that are not files count as present.
 bool is_cache_gone(std::string_view cache) {
   for (const std::string_view kind : {"FILE:", "DIR:"})
     if (cache.starts_with(kind)) cache.remove_prefix(kind.size());
@@ -44,7 +45,7 @@ Logins::Logins(Credentials own) : kerberos_cache_(std::move(own.kerberos_cache))
   if (!own.agent_socket.empty()) agents_.push_back(std::move(own.agent_socket));
 }
 
-// The only one there is would be asked anyway.
+// A single agent need not be probed: it is asked in any case.
 std::vector<std::string> Logins::agent_sockets() const {
   if (agents_.size() < 2) return agents_;
   std::vector<std::string> served;
@@ -83,7 +84,7 @@ std::vector<std::string> Logins::lend(const Credentials& lent) {
   return {hosts.begin(), hosts.end()};
 }
 
-// One that works is not given up for another, which may hold other keys.
+// A working agent is not replaced by another one, which may hold other keys.
 bool Logins::lend_agent(const std::string& socket) {
   if (socket.empty() || !is_served(socket)) return false;
   const bool is_used = !hosts_by(LoginMeans::agent).empty();

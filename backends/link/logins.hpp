@@ -8,45 +8,45 @@
 
 namespace train {
 
-/// What a user's terminal has for logging in, beside the files with keys.
+/// What a user's terminal offers for logins, in addition to key files.
 struct Credentials {
-  std::string agent_socket = {};    ///< ssh-agent's ($SSH_AUTH_SOCK); empty: none
-  std::string kerberos_cache = {};  ///< $KRB5CCNAME; empty: the usual one
+  std::string agent_socket = {};    ///< of ssh-agent ($SSH_AUTH_SOCK); empty: none
+  std::string kerberos_cache = {};  ///< $KRB5CCNAME; empty: the default
 };
 
-/// What a host was logged in to with.
+/// How the login to a host was authenticated.
 enum class LoginMeans {
-  file,          ///< a key that is in a file, or what asks for nothing
-  agent,         ///< a key that ssh-agent holds, also one of a security key
-  security_key,  ///< a FIDO key that has to be plugged in
+  file,          ///< a key in a file, or no secret at all
+  agent,         ///< a key in ssh-agent, including a security key there
+  security_key,  ///< a FIDO key that must be plugged in
   kerberos,
 };
 
-/// How the hosts of a task are logged in to, over its whole life: with the credentials of the
-/// terminal that launched it, and with those that other terminals of the same user lend it. Used
-/// from the loop's thread; asks nothing that could block.
+/// The credentials for logins to the hosts of a task, over its whole life: those of the terminal
+/// that launched it, and those that other terminals of the same user lend it. Used from the loop's
+/// thread; never blocks.
 class Logins {
  public:
   explicit Logins(Credentials own);
 
-  /// The sockets of the ssh-agents to ask for keys, best first: those on which somebody listens, or
-  /// the best one, so that its error can be told. Empty: there is none.
+  /// The sockets of the ssh-agents to ask for keys, best first: those that a process serves, or
+  /// else the best one, so that its error can be reported. Empty when there is none.
   std::vector<std::string> agent_sockets() const;
   const std::string& kerberos_cache() const { return kerberos_cache_; }
 
   void logged_in(const std::string& host, LoginMeans means);
-  /// A host took nothing of what there is.
+  /// The host refused all credentials.
   void refused(const std::string& host);
-  /// It is logged in to no more.
+  /// The host is no longer used.
   void forget(const std::string& host);
 
-  /// What another terminal has: it takes the place of what there is where hosts are refused, or
-  /// where the agent that hosts were logged in to with is gone. Else the agent is kept for the
-  /// case. The hosts that it serves, in the order of their names.
+  /// Adds the credentials of another terminal. They replace the current ones if hosts were refused,
+  /// or if the agent or cache that hosts were logged in with is gone. Otherwise the agent is kept
+  /// in reserve. Returns the hosts that the new credentials may serve, ordered by name.
   std::vector<std::string> lend(const Credentials& lent);
-  /// The hosts whose last login was refused, in the order of their names.
+  /// The hosts whose last login was refused, ordered by name.
   std::vector<std::string> waiting() const { return {refused_.begin(), refused_.end()}; }
-  /// The hosts that were last logged in to so, in the order of their names.
+  /// The hosts whose last login used these means, ordered by name.
   std::vector<std::string> hosts_by(LoginMeans means) const;
 
  private:

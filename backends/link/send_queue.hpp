@@ -9,20 +9,20 @@
 
 namespace train {
 
-/// Bytes on their way to a host, in order. Many queues may share the same bytes.
+/// Bytes to be sent to a host, in order. Queues may share bytes.
 class SendQueue {
  public:
   void push(std::string bytes);
   void push(SharedBytes bytes);
-  /// Pushes what a host is sent that asked for the agent: `upload_header`, then the packed bytes,
+  /// Pushes the answer to a host that asked for the agent: `upload_header`, then the packed bytes,
   /// which are not copied.
   void push_upload(const AgentBinary& agent);
 
   bool empty() const { return pieces_.empty(); }
   std::size_t size() const { return size_; }  ///< in bytes
-  /// The next bytes; never empty unless the queue is.
+  /// The next bytes; empty only when the queue is empty.
   std::string_view front() const;
-  /// Removes so many bytes from the beginning of `front`.
+  /// Removes `count` bytes from the beginning of `front`.
   void consume(std::size_t count);
   void clear();
 

@@ -56,7 +56,7 @@ void SetupWindow::start_next() {
     ready_.erase(ready_.begin());
     Server& server = servers_.at(name);
     const auto start = std::move(server.waiting.extract(server.waiting.begin()).mapped());
-    // Counted before it starts, because the set-up may be over, and released, when `start` returns.
+    // Counted before it starts: the set-up may already be over, and released, when `start` returns.
     ++running_;
     ++server.running;
     note_readiness(name, server);

@@ -14,8 +14,8 @@
 
 namespace train {
 
-/// Limits how many hosts are logged in to at the same time: in all, and at one server, which is the
-/// host itself or its jump host and may refuse more. Transports may share one.
+/// Limits how many logins run at the same time: in total, and per server, which is the host itself
+/// or its jump host and may refuse more. Transports may share one window.
 class SetupWindow : public std::enable_shared_from_this<SetupWindow> {
  public:
   static constexpr int default_most = 128;
@@ -24,20 +24,20 @@ class SetupWindow : public std::enable_shared_from_this<SetupWindow> {
   SetupWindow(Loop& loop, int most, int most_at_a_server = default_most_at_a_server);
 
   enum class Turn {
-    first,  ///< before all others: for another try
+    first,  ///< before all others: for a retry
     last,
   };
-  /// Calls `start` from the loop, and never from inside this call, once there is room for another
-  /// set-up in all and at its server; in order of arrival, except that a server without room holds
-  /// up nobody else. `start` returns true when a set-up has begun, which `release` ends; false when
-  /// nobody wants it any more.
+  /// Calls `start` from the loop, and never from inside this call, when there is room for another
+  /// set-up in total and at its server. Order of arrival, except that a server without room does
+  /// not delay the others. `start` returns true when a set-up has begun, which `release` ends;
+  /// false when it is no longer wanted.
   void enqueue(const std::string& server, std::function<bool()> start, Turn turn = Turn::last);
-  /// A set-up that was started is over.
+  /// A set-up that was started has ended.
   void release(const std::string& server);
-  /// The server refuses connections because there are too many: from now on it gets half as many at
-  /// a time.
+  /// The server refuses connections because there are too many: halves its limit from now on.
   void overrun(const std::string& server);
-  /// The pause before another try: longer each time, and never the same for two hosts.
+  /// The pause before a retry: longer each time, and randomised, so that hosts do not retry
+  /// together.
   nanoseconds pause(int tries);
 
  private:
@@ -58,7 +58,7 @@ class SetupWindow : public std::enable_shared_from_this<SetupWindow> {
   std::uint64_t last_turn_ = 0;
   std::map<std::string, Server> servers_;
   std::set<std::pair<std::uint64_t, std::string>>
-      ready_;  ///< whose turn it is, with room at its server
+      ready_;  ///< turn and server of the next set-up of each server that has room
   bool is_posted_ = false;
   std::mt19937_64 random_;
 };

@@ -24,25 +24,25 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t read_size = size_t{64} << 10;
-constexpr int reads_per_wake_up = 16;  // then others have their turn
+constexpr int reads_per_wake_up = 16;  // then other descriptors have their turn
 constexpr size_t longest_errors = size_t{4} << 10;
-// How long after the end of the stream the process may still run, unless something is wrong.
+// How long the process may normally run after the end of the stream.
 constexpr auto end_limit = 2s;
 
-// The process outlives this one, so that the agent still gets what was sent last.
+// The process outlives this one, so that the agent still receives the last bytes.
 ProgramCall call_of(const std::vector<std::string>& command) {
   ProgramCall call{command.front(), command, {}, OnParentEnd::go_on};
   call.environment = environment_texts();
   return call;
 }
 
-// "exit status 3", "signal 9"; -1 is the status of one that somebody else has collected.
+// "exit status 3", "signal 9"; the status is -1 when the process was collected elsewhere.
 std::string describe_end(const ExitStatus& end) {
   return end.signal ? fmt::format("signal {}", *end.signal)
                     : fmt::format("exit status {}", end.code.value_or(-1));
 }
 
-// Known at once, because the link is open before the agent says anything.
+// Complete at once, because the link is open before the agent sends anything.
 LinkInfo info_of(const Host& host) {
   const std::vector<InterfaceAddress> addresses = interface_addresses();
   return {.address = "127.0.0.1",
@@ -51,8 +51,8 @@ LinkInfo info_of(const Host& host) {
           .likely_own_address = only_address(addresses)};
 }
 
-// The state of a link. The callbacks of the loop hold it weakly, or only while they run, and check
-// after each call to the owner whether the link was destroyed.
+// The state of a link. Callbacks of the loop hold it weakly, or only while they run. After each
+// call to the owner, the code checks whether the link was destroyed.
 class LinkState : public std::enable_shared_from_this<LinkState> {
  public:
   LinkState(Loop& loop, std::shared_ptr<Children> children, LinkInfo info, LinkEvents events)
@@ -89,7 +89,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
 
   size_t unsent_bytes() const { return unsent_.size() - sent_; }
 
-  // Ends everything; no event comes any more.
+  // Ends everything; no events follow.
   void end() {
     ended_ = true;
     close_stream();
@@ -119,7 +119,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
     if (!ended_ && !writable_) flush();
   }
 
-  // The link may be destroyed inside a callback of its own.
+  // The link may be destroyed inside one of its callbacks.
   void keep_alive(void (LinkState::*action)()) {
     const auto self = shared_from_this();
     (this->*action)();
@@ -158,7 +158,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
                       MSG_NOSIGNAL);
       });
       if (count < 0 && errno == EAGAIN) return await_room();
-      if (count < 0) return stop_sending();  // the end of the stream tells the owner
+      if (count < 0) return stop_sending();  // the end of the stream reports it to the owner
       sent_ += static_cast<size_t>(count);
     }
     unsent_.clear();
@@ -215,7 +215,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
       what = "the agent's connection broke, but its process goes on";
     else if (child_end_->code != 0)
       what = fmt::format("the connection to the agent failed ({})", describe_end(*child_end_));
-    // The first line says what is wrong, the others what to do.
+    // The first line names the problem, the others what to do.
     std::vector<std::string> lines;
     for (const std::string_view line : split(error_text_, '\n'))
       if (const std::string_view words = trim(line); !words.empty()) lines.emplace_back(words);
@@ -241,7 +241,7 @@ class LinkState : public std::enable_shared_from_this<LinkState> {
   std::unique_ptr<Subscription> stderr_readable_;
   std::unique_ptr<Subscription> timer_;
   std::string unsent_;
-  size_t sent_ = 0;  ///< bytes of `unsent_` that are gone
+  size_t sent_ = 0;  ///< bytes of `unsent_` that were sent
   std::string error_text_;
   std::optional<ExitStatus> child_end_;
   bool is_open_ = false;

@@ -13,10 +13,11 @@ namespace train {
 class Children;
 
 /// Reaches the agent of this machine: starts `PROGRAM agent attach KEY` (or `sweep`) with one end
-/// of a socket pair as its standard input and output, in a session of its own (a Ctrl-C of the
-/// terminal is for the launcher), in the launcher's working directory and environment. A link is
-/// open as soon as that process was started, at 127.0.0.1; what others may reach this machine by
-/// comes with it. The loop must outlive the transport, and the transport its links.
+/// of a socket pair as its standard input and output, in a session of its own (so that Ctrl-C in
+/// the terminal reaches only the launcher), in the launcher's working directory and environment. A
+/// link is open, at 127.0.0.1, as soon as the process was started; it also reports the addresses at
+/// which other hosts may reach this machine. The loop must outlive the transport, and the transport
+/// its links.
 class LocalTransport final : public Transport {
  public:
   /// `command`, the absolute path of this program and "agent", is executed with the verb, the

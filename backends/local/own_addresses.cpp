@@ -22,7 +22,7 @@ bool is_v6(const InterfaceAddress& each) { return each.address.find(':') != std:
 // 169.254.0.0/16
 bool is_link_local(const in_addr& address) { return (ntohl(address.s_addr) >> 16) == 0xa9fe; }
 
-// Empty when it is no address that other networks reach.
+// Empty when other networks cannot reach the address.
 std::string numeric_text(const sockaddr& any) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (any.sa_family == AF_INET) {

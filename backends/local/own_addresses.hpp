@@ -8,14 +8,14 @@
 
 namespace train {
 
-/// One address of an interface of this machine that is up. Loopback and link-local ones, which no
-/// other host reaches, are left out.
+/// One address of an interface of this machine that is up. Loopback and link-local addresses are
+/// left out, since other hosts cannot reach them.
 struct InterfaceAddress {
   std::string interface;
   std::string address;  ///< numeric
 };
 
-/// All of them, IPv4 first.
+/// All addresses of this machine, IPv4 first.
 std::vector<InterfaceAddress> interface_addresses();
 
 /// The address at which others reach this machine, according to the hosts file: its `address`, if

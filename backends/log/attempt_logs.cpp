@@ -53,8 +53,7 @@ LogFiles& AttemptLogs::metrics() {
   return metrics_.emplace(std::move(files), limits, LogFiles::Making::when_written);
 }
 
-// Files that cannot be made now are made when something is to be written to them, or that says why
-// it cannot be.
+// If the files cannot be created now, the next write to them tries again, or reports why it fails.
 LogSink::Outcome AttemptLogs::append(const LogPiece& piece, std::size_t from, NoRoom no_room) {
   const std::size_t size = piece.bytes.size();
   if (piece.of.attempt < attempt_)

@@ -12,29 +12,30 @@
 
 namespace train {
 
-/// The logs of a task, or of one trial of it: those of each attempt in files of their own,
-/// `rank-3.1.log`, with limits of their own. What ranks report is in `metrics-3.1.log`, where they
-/// do. Attempts come one after the other. Used from one thread at a time.
+/// The logs of a task, or of one trial of it. Each attempt has its own files, `rank-3.1.log`, with
+/// their own limits. The reports of ranks are in `metrics-3.1.log`, which exists only if there are
+/// reports. Attempts come one after the other. Used from one thread at a time.
 class AttemptLogs final : public LogSink {
  public:
-  /// `limit` is what the user allows each rank of an attempt, if anything.
+  /// `limit` is the user's limit in bytes for each rank of an attempt, if there is one.
   AttemptLogs(std::string directory, int ranks, std::optional<std::uint64_t> limit);
 
-  /// Makes the first segment of every rank of the first attempt, empty. Fails with class `no_input`
-  /// when one cannot be made.
+  /// Creates the first segment of every rank of the first attempt, empty. Fails with class
+  /// `no_input` when one cannot be created.
   Result<void> create() { return begin(0); }
-  /// Instead of `create`, goes on with the logs of this attempt as another process has left them
-  /// (`LogFiles::adopt`): the positions, by rank, from which on output is wanted.
+  /// Instead of `create`, adopts the logs of this attempt that another process has left
+  /// (`LogFiles::adopt`). Returns the positions, by rank, from which the output has to be sent
+  /// again; those of the metrics logs follow.
   Result<std::vector<std::uint64_t>> adopt(int attempt);
-  /// The first piece of an attempt makes its files, an empty one no more than that. What comes of
-  /// an attempt before it is lost.
+  /// The first piece of an attempt creates its files; an empty piece does only that. Pieces of an
+  /// earlier attempt are lost.
   Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) override;
   using LogSink::append;
-  /// Of all attempts.
+  /// Syncs the logs of all attempts.
   Sync begin_sync() override;
   /// How many logs are open, two files each.
   std::size_t open_logs() const;
-  /// Closes them, until they are written again.
+  /// Closes all files; they are opened again when written.
   void close_files();
 
  private:
@@ -46,9 +47,9 @@ class AttemptLogs final : public LogSink {
   int ranks_;
   std::optional<std::uint64_t> limit_;
   int attempt_ = -1;
-  std::optional<LogFiles> files_;    ///< of what ranks print
-  std::optional<LogFiles> metrics_;  ///< made when there are some
-  std::vector<Sync> earlier_;        ///< of attempts that are over, not begun yet
+  std::optional<LogFiles> files_;    ///< the printed output of ranks
+  std::optional<LogFiles> metrics_;  ///< created with the first report
+  std::vector<Sync> earlier_;        ///< pending syncs of earlier attempts
 };
 
 }  // namespace train

@@ -16,13 +16,13 @@ namespace train {
 
 namespace {
 
-// One log of a rank, and how reports are found in it.
+// One log of a rank, and the function that finds the reports in it.
 class KeptLog {
  public:
   KeptLog(const LogDirectory& directory, std::string file, int rank, ReportLook look)
       : reader_(directory, std::move(file)), rank_(rank), look_(std::move(look)) {}
 
-  /// When its next piece was written; nothing when there is none.
+  /// The time of the next piece; nothing when there is none.
   Result<std::optional<std::int64_t>> next_time() {
     const auto next = reader_.peek();
     if (!next) return tl::make_unexpected(next.error());
@@ -38,7 +38,7 @@ class KeptLog {
     chunk.dropped = next_.record.dropped + next_.gap;
     const auto piece = reader_.take();
     if (!piece) return tl::make_unexpected(piece.error());
-    if (!*piece) return {};  // it is gone since
+    if (!*piece) return {};  // it was removed meanwhile
     chunk.bytes = **piece;
     for (MetricsReport& report : look_(chunk)) reports.push_back(std::move(report.json));
     return {};
@@ -51,9 +51,9 @@ class KeptLog {
   ReportLook look_;
 };
 
-// Of pieces of the same time the one of the log that comes first.
+// Merges by time; pieces of the same time are taken in the order of the logs.
 Result<std::vector<std::string>> merged_reports(std::deque<KeptLog>& logs) {
-  using Waiting = std::pair<std::int64_t, std::size_t>;  // when, and the log
+  using Waiting = std::pair<std::int64_t, std::size_t>;  // time, index of the log
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting;
   const auto enqueue = [&](std::size_t log) -> Result<void> {
     const auto time = logs[log].next_time();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs that a launcher has left in whatever state its end, or its machine's, found them in.
+// Adopts logs that a launcher has left in any state, after its own crash or that of the machine.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ std::uint64_t size_of_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-// The index first, as where the oldest segments are removed.
+// Removes the index first, as `remove_surplus` does.
 Result<void> remove_segment(const std::string& log_file, std::uint64_t begin) {
   for (const std::string& path : {log_index(log_file, begin), log_segment(log_file, begin)})
     if (::unlink(path.c_str()) != 0 && errno != ENOENT)
@@ -44,16 +44,16 @@ Result<std::vector<std::uint64_t>> LogFiles::adopt() {
     positions.push_back(*position);
   }
   remove_surplus();
-  has_new_files_ = true;  // some may just have been made
+  has_new_files_ = true;  // some may have been created just now
   const Synced synced = begin_sync()();
   for (const std::string& why : {synced.trouble, synced.lost})
     if (!why.empty()) return fail(ErrorClass::no_input, why);
   return positions;
 }
 
-// Segments follow each other without gaps between them, so where one ends early, what lies behind
-// it is wanted once more. Of a large one that is not the last, all was on the disk before the next
-// was begun.
+// Segments follow each other without gaps, so when one ends early, the output behind it has to be
+// sent again. A large segment (`least_synced_segment`) that is not the last was synced before the
+// next one began, and is not checked.
 Result<std::uint64_t> LogFiles::adopt(int rank, const std::vector<std::uint64_t>& segments) {
   Log& log = log_of(rank);
   log.begin = segments.empty() ? 0 : segments.front();
@@ -72,7 +72,7 @@ Result<std::uint64_t> LogFiles::adopt(int rank, const std::vector<std::uint64_t>
         size_of_file(log_segment(log.file, begin)) + size_of_file(log_index(log.file, begin));
     if (i + 1 < segments.size() && size >= least_synced_segment) {
       budget_.add({rank, begin}, size);
-      log.bytes = segments[i + 1] - begin;  // with its gaps: only the end of it counts
+      log.bytes = segments[i + 1] - begin;  // including gaps: only `end()` is used
       continue;
     }
     const auto part = whole_part(log.file, begin);

@@ -25,10 +25,11 @@ OutputChunk gap_of(int rank, OutputStream stream) {
   return gap;
 }
 
-// `is_cut`: what came before it is not kept, or was not read.
+// `is_cut`: the output before this piece is missing, or was not read.
 using OnPiece = std::function<void(const LogRecord& record, std::string_view bytes, bool is_cut)>;
 
-// The last `bytes` of a log, from the piece on in which they begin; a gap as a piece without bytes.
+// Visits the last `bytes` of a log, from the piece in which they begin; a gap is a piece without
+// bytes.
 Result<void> for_last_pieces(const LogDirectory& directory, const std::string& log_file,
                              std::uint64_t bytes, const OnPiece& on_piece) {
   if (directory.segments_of(log_file).empty()) return {};
@@ -41,7 +42,7 @@ Result<void> for_last_pieces(const LogDirectory& directory, const std::string& l
     const LogRecord record = (*next)->record;
     const auto piece = reader.take();
     if (!piece) return tl::make_unexpected(piece.error());
-    // A segment that is gone meanwhile is a gap before what comes next.
+    // A segment that was removed meanwhile shows as a gap before the next piece.
     if (!*piece) continue;
     on_piece(record, **piece, record.begin != at);
     at = record.end();
@@ -82,7 +83,7 @@ Result<std::vector<OutputChunk>> last_printed(const LogDirectory& directory,
   struct Printed {
     OutputStream stream;
     std::string bytes = {};
-    bool is_inside_line = false;  ///< of which the beginning is not known
+    bool is_inside_line = false;  ///< whose beginning is missing
   };
   Printed streams[] = {{OutputStream::out}, {OutputStream::err}};
   std::vector<OutputChunk> chunks;

@@ -11,18 +11,19 @@
 
 namespace train {
 
-// What logs end with, as chunks for watches that go on where those of another process have stopped
-// (launcher/output). Only `rank`, `stream`, `bytes` and `dropped` of a chunk count. They are
-// bounded, and so is what is read for them, whatever the length of the log. All fail with class
-// `no_input` when a log cannot be read; one that is not there ends with nothing.
+// The ends of logs, as chunks for watches that continue where those of another process have stopped
+// (launcher/output). Only `rank`, `stream`, `bytes` and `dropped` of a chunk are set. The chunks,
+// and the bytes that are read for them, are bounded, independent of the length of the log. All
+// functions fail with class `no_input` when a log cannot be read; the result for a missing log is
+// empty.
 
-/// The line of this rank's metrics that has not ended: nothing where the last one has. A gap in its
-/// place where not all of it is kept, or it is too long to be a report.
+/// The unfinished last line of this rank's metrics log; empty when the log ends with a newline. A
+/// gap instead, when a part of the line is missing or it is too long to be a report.
 Result<std::vector<OutputChunk>> unfinished_report(const LogDirectory& directory,
                                                    const std::string& log_file, int rank);
 
-/// What this rank has printed last, each stream by itself: `bytes` of it from the beginning of a
-/// line on, and what else the first piece has.
+/// The last output of this rank, by stream: its last `bytes`, rounded to the pieces of the log,
+/// from the beginning of a line on.
 Result<std::vector<OutputChunk>> last_printed(const LogDirectory& directory,
                                               const std::string& log_file, int rank,
                                               std::uint64_t bytes);

@@ -83,7 +83,7 @@ LogSink::Outcome LogFiles::append(const LogPiece& piece, std::size_t from, NoRoo
       return failed(piece, std::move(outcome), std::move(failure), no_room);
   while (outcome.taken < piece.bytes.size()) {
     const std::string_view rest = std::string_view(piece.bytes).substr(outcome.taken);
-    // The index counts too: for a rank that prints byte by byte, it is nearly all.
+    // The index counts too: for a rank that prints byte by byte, it is the larger part.
     const std::uint64_t size = log.bytes + log.index_size + log_record_size + rest.size();
     if (log.bytes > 0 && size > segment_size_) begin_segment(piece.rank);
     const std::string_view bytes = rest.substr(0, segment_size_);
@@ -129,7 +129,7 @@ LogFiles::Failure LogFiles::write(const LogPiece& piece, std::string_view bytes)
   return write_entry(piece.rank, bytes, encode_log_record(record));
 }
 
-// The bytes are written before their record, since a record says that they are there.
+// The bytes are written before their record, since a record promises that its bytes exist.
 LogFiles::Failure LogFiles::write_entry(int rank, std::string_view bytes,
                                         const std::string& record) {
   Failure failure;
@@ -144,7 +144,7 @@ LogFiles::Failure LogFiles::write_entry(int rank, std::string_view bytes,
     path = log_index(log.file, log.begin);
   }
   if (error != 0) {
-    // Removes what was written in part; where that fails, no record speaks of it.
+    // Removes a partial write; if that fails, no record refers to it.
     (void)::ftruncate(files->bytes.get(), static_cast<off_t>(log.bytes));
     (void)::ftruncate(files->index.get(), static_cast<off_t>(log.index_size));
     return {error, cannot("write", path, error)};
@@ -176,12 +176,12 @@ LogFiles::OpenLog* LogFiles::open(int rank, Failure& failure) {
   const Log& log = log_of(rank);
   OpenLog files;
   files.rank = rank;
-  // What is left of a segment that was cut off or could not be written does not count.
+  // Leftovers of a segment that was cut off or could not be written are discarded.
   const int flags = flags_of_log | (log.index_size == 0 ? O_TRUNC : 0);
   for (auto [path, file] : {std::pair(log_segment(log.file, log.begin), &files.bytes),
                             std::pair(log_index(log.file, log.begin), &files.index)}) {
     file->reset(::open(path.c_str(), flags, mode_of_log));
-    // When descriptors run out, logs that are not written to now are closed.
+    // When descriptors run out, the logs that were not used for longest are closed.
     while (!*file && errno == EMFILE && !open_.empty()) {
       close(open_.back().rank);
       file->reset(::open(path.c_str(), flags, mode_of_log));
@@ -216,7 +216,7 @@ void LogFiles::begin_segment(int rank) {
   log.bytes = log.dropped = log.index_size = 0;
 }
 
-// Where this fails, the kernel does not say so again to the sync that follows.
+// A failure is kept in `lost_in_sync_`: the kernel reports it only once, not to the next sync.
 void LogFiles::sync_before_the_next(int rank) {
   const auto open = by_rank_.find(rank);
   if (segment_size_ < least_synced_segment || open == by_rank_.end()) return;
@@ -228,8 +228,8 @@ void LogFiles::sync_before_the_next(int rank) {
 void LogFiles::remove_surplus() {
   while (const auto surplus = budget_.take_surplus()) {
     const std::string& file = logs_[static_cast<std::size_t>(surplus->rank)].file;
-    // The index is removed first: without it nobody takes the bytes for a log of its own. A segment
-    // that cannot be removed is read as the oldest one.
+    // The index is removed first: without it, the bytes are not taken for a log of their own. A
+    // segment that cannot be removed is read as the oldest one.
     (void)::unlink(log_index(file, surplus->begin).c_str());
     (void)::unlink(log_segment(file, surplus->begin).c_str());
   }

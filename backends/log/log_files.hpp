@@ -15,49 +15,49 @@
 
 namespace train {
 
-/// Before the next segment begins, one of at least this size is on the disk. Smaller ones are
-/// looked through when a log is adopted.
+/// A segment of at least this size, in bytes, is synced before the next one begins. Smaller ones
+/// are checked when a log is adopted.
 constexpr std::uint64_t least_synced_segment = 1u << 20;
 
 /// The logs of all ranks of an attempt, as `launcher/output/log_index.hpp` describes them. Removes
-/// the oldest segments to keep to the limits, and keeps a bounded number of files open, whatever
-/// the number of ranks. Used from one thread at a time.
+/// the oldest segments to stay within the limits, and keeps a bounded number of files open,
+/// independent of the number of ranks. Used from one thread at a time.
 class LogFiles final : public LogSink {
  public:
-  /// Whether there is a log of a rank that has written nothing.
+  /// When the log of a rank is created: `create` makes an empty one, or the first write makes it.
   enum class Making { at_once, when_written };
 
   /// `log_files` are the paths of the first segments, by rank, all in one folder. No file becomes
-  /// longer than this process may make one (ulimit -f).
+  /// longer than the limit of this process (ulimit -f).
   LogFiles(std::vector<std::string> log_files, LogLimits limits, Making making = Making::at_once);
 
-  /// Makes the first segment of every rank, empty. Fails with class `no_input` when one cannot be
-  /// made.
+  /// Creates the first segment of every rank, empty. Fails with class `no_input` when one cannot be
+  /// created.
   Result<void> create();
-  /// Instead of `create`, goes on with logs that another process has left, wherever it was
+  /// Instead of `create`, adopts the logs that another process has left, wherever it was
   /// interrupted: each is cut back to its last whole record, and is on the disk when this returns.
-  /// The positions, by rank, from which on output is wanted. Fails with class `no_input` when a log
-  /// cannot be read or cut.
+  /// Returns the positions, by rank, from which the output has to be sent again. Fails with class
+  /// `no_input` when a log cannot be read or cut.
   Result<std::vector<std::uint64_t>> adopt();
-  /// What cannot be written for a reason that does not pass (its folder was removed) is lost; what
+  /// Output that cannot be written for a permanent reason (its folder was removed) is lost; what
   /// comes after it goes to a new segment, behind a gap.
   Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) override;
   using LogSink::append;
-  /// Two of these syncs may be carried out at the same time.
+  /// Two of the returned syncs may run at the same time.
   Sync begin_sync() override;
   /// How many logs are open, two files each.
   std::size_t open_logs() const { return open_.size(); }
-  /// Closes them, until they are written again.
+  /// Closes all files; they are opened again when written.
   void close_files();
 
  private:
   struct Log {
     std::string file;
-    std::uint64_t begin = 0;       ///< where the segment that is written begins in the log
-    std::uint64_t bytes = 0;       ///< in it
-    std::uint64_t dropped = 0;     ///< in its gaps
-    std::uint64_t index_size = 0;  ///< of its index
-    std::uint64_t lost = 0;        ///< bytes that should have followed
+    std::uint64_t begin = 0;       ///< position in the log of the current segment
+    std::uint64_t bytes = 0;       ///< in the current segment
+    std::uint64_t dropped = 0;     ///< bytes in gaps of the current segment
+    std::uint64_t index_size = 0;  ///< bytes of its index
+    std::uint64_t lost = 0;        ///< bytes that could not be written behind it
 
     std::uint64_t end() const { return begin + bytes + dropped; }
   };
@@ -71,7 +71,7 @@ class LogFiles final : public LogSink {
     int error = 0;
     std::string text;
   };
-  using Segment = std::pair<int, std::uint64_t>;  ///< its rank, and where it begins
+  using Segment = std::pair<int, std::uint64_t>;  ///< rank, position in the log
   static constexpr std::size_t most_open = 128;
 
   Log& log_of(int rank) { return logs_[static_cast<std::size_t>(rank)]; }
@@ -93,15 +93,15 @@ class LogFiles final : public LogSink {
   std::list<OpenLog> open_;  ///< last used first
   std::map<int, std::list<OpenLog>::iterator> by_rank_;
   std::set<Segment> unsynced_;
-  bool has_new_files_ = false;  ///< their names are not on the disk yet
-  std::string lost_in_sync_;    ///< and not told yet
+  bool has_new_files_ = false;  ///< whose names are not synced yet
+  std::string lost_in_sync_;    ///< not reported yet
 };
 
-/// Whether what has failed so may go well later: room may be made, a disk may come back. A folder
-/// that was removed stays away.
+/// Whether an operation with this errno may succeed later: space may be freed, a disk may come
+/// back. A folder that was removed does not come back.
 bool may_pass(int error);
 
-/// How many bytes this user may still write where `directory` is; 0 when not known.
+/// How many bytes this user may still write on the file system of `directory`; 0 when not known.
 std::uint64_t free_bytes(const std::string& directory);
 
 }  // namespace train

@@ -26,7 +26,7 @@ Descriptor open_to_read(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
-// The bytes from `at` on, at most `most`; nothing, and errno, when they cannot be read.
+// The bytes from `at` on, at most `most`; nothing, with errno set, when they cannot be read.
 std::optional<std::string> read_at(int fd, std::uint64_t at, std::size_t most) {
   std::string bytes(most, '\0');
   const ssize_t size = read_whole_at(fd, bytes.data(), most, at);
@@ -45,8 +45,7 @@ Result<void> LogDirectory::refresh() {
                 fmt::format("cannot read the logs in '{}': {}", path_, system_reason(errno)));
   const bool is_known = changed_ && changed_->tv_sec == status.st_mtim.tv_sec &&
                         changed_->tv_nsec == status.st_mtim.tv_nsec;
-  // The clock of a file system moves in steps: a change in the present step may be followed by
-  // another with the same time.
+  // The clock of a file system moves in steps: another change may follow with the same mtime.
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   const bool may_change_unseen = now.tv_sec - status.st_mtim.tv_sec < 3;
@@ -68,12 +67,12 @@ std::vector<std::uint64_t> LogDirectory::segments_of(const std::string& log_file
 
 LogReader::LogReader(const LogDirectory& directory, std::string log_file)
     : directory_(directory), log_file_(std::move(log_file)) {
-  // rank-3.log, and not rank-3.0.log
+  // rank-3.log, unlike rank-3.0.log
   const std::string_view name = name_of(log_file_);
   is_plain_ = std::count(name.begin(), name.end(), '.') < 2;
 }
 
-// Only the index tells where pieces begin, and how much of a segment is in gaps.
+// Only the index says where pieces begin, and how much of a segment is in gaps.
 Result<void> LogReader::begin_at_last(std::uint64_t bytes) {
   const std::uint64_t passed = find_last(bytes);
   if (is_plain_) {
@@ -90,7 +89,7 @@ Result<void> LogReader::begin_at_last(std::uint64_t bytes) {
   return {};
 }
 
-// Goes to the segment of it; returns how many bytes of that come before it.
+// Goes to the segment in which the last `bytes` begin; returns their offset in that segment.
 std::uint64_t LogReader::find_last(std::uint64_t bytes) {
   const auto segments = directory_.segments_of(log_file_);
   std::uint64_t behind = 0;
@@ -108,7 +107,8 @@ std::uint64_t LogReader::find_last(std::uint64_t bytes) {
 Result<std::optional<LogReader::Next>> LogReader::peek() {
   while (records_.empty()) {
     auto found = is_plain_ ? read_plain() : read_index();
-    // The segment is read to its end, as of the last refresh, before the next one is looked for.
+    // The current segment is read to its end, as of the last refresh, before the next one is
+    // opened.
     if (found && !*found && !is_plain_) found = next_segment();
     if (!found) return tl::make_unexpected(std::move(found.error()));
     if (!*found) return std::optional<Next>();
@@ -151,7 +151,7 @@ std::uint64_t LogReader::bytes_without_record() const {
 Result<bool> LogReader::read_index() {
   const std::string path = log_index(log_file_, segment_);
   const Descriptor file = open_to_read(path);
-  if (!file && errno == ENOENT) return false;  // nothing was written yet, or it is gone
+  if (!file && errno == ENOENT) return false;  // nothing was written yet, or it was removed
   if (!file) return unreadable(path, errno);
   if (index_size_ == 0) {
     const auto header = read_at(file.get(), 0, log_header_size);
@@ -192,7 +192,7 @@ Result<bool> LogReader::read_plain() {
   return true;
 }
 
-// Goes on to the segment behind what was read; false when there is none.
+// Goes to the next segment; false when there is none.
 Result<bool> LogReader::next_segment() {
   const auto segments = directory_.segments_of(log_file_);
   if (segments.empty()) return unreadable(log_file_, ENOENT);
@@ -207,7 +207,7 @@ Result<bool> LogReader::next_segment() {
   return true;
 }
 
-// False when the segment is gone.
+// False when the segment was removed.
 Result<bool> LogReader::read_ahead(std::uint64_t offset, std::size_t length) {
   const std::string path = log_segment(log_file_, segment_);
   const Descriptor file = open_to_read(path);

@@ -12,14 +12,14 @@
 
 namespace train {
 
-/// The files of a directory of logs, listed again only when some have come or gone.
+/// The files of a log directory, listed again only when files were added or removed.
 class LogDirectory {
  public:
   explicit LogDirectory(std::string path) : path_(std::move(path)) {}
 
-  /// Lists it as it is now. Fails with class `no_input`.
+  /// Updates the list. Fails with class `no_input`.
   Result<void> refresh();
-  /// Where the segments of the log with this first file begin, in order.
+  /// The positions of the segments of the log whose first file is `log_file`, in order.
   std::vector<std::uint64_t> segments_of(const std::string& log_file) const;
 
  private:
@@ -28,8 +28,9 @@ class LogDirectory {
   std::vector<std::string> names_;  ///< sorted
 };
 
-/// A log whose name has no attempt, `rank-3.log`, is one that an earlier train wrote, without an
-/// index: it is read as one stream without times.
+/// Reads a log while it may still be written. A log whose name has no attempt, `rank-3.log`, was
+/// written by an earlier version of train, without an index: it is read as one stream without
+/// times.
 class LogReader {
  public:
   struct Next {
@@ -40,16 +41,18 @@ class LogReader {
   /// `directory` outlives the reader.
   LogReader(const LogDirectory& directory, std::string log_file);
 
-  /// Before anything else is read: begins with the piece in which the last `bytes` begin, as of the
-  /// last refresh of the directory. Costs the index of one segment, whatever the length of the log.
+  /// Starts at the piece in which the last `bytes` begin, as of the last refresh of the directory.
+  /// Must be called before any other read. Reads the index of one segment only, whatever the length
+  /// of the log.
   Result<void> begin_at_last(std::uint64_t bytes);
-  /// The next piece that is there as of the last refresh of the directory; nothing when there is
-  /// none yet. Fails with class `no_input` when the log cannot be read.
+  /// The next piece, as of the last refresh of the directory; nothing when there is none yet. Fails
+  /// with class `no_input` when the log cannot be read.
   Result<std::optional<Next>> peek();
-  /// Takes the piece that `peek` showed: its bytes, which are valid until the next call; none of a
-  /// gap (`LogRecord::dropped`). Nothing when it was removed since; it then counts to the next gap.
+  /// Takes the piece that `peek` returned: its bytes, which are valid until the next call, and are
+  /// empty for a gap (`LogRecord::dropped`). Nothing when the piece was removed meanwhile; it then
+  /// counts as part of the next gap.
   Result<std::optional<std::string_view>> take();
-  /// Passes over that piece without reading its bytes.
+  /// Skips that piece without reading its bytes.
   void pass() { records_.pop_back(); }
   /// How many bytes at the end of the log have no record: they are being written, or a crash has
   /// left them.
@@ -72,18 +75,18 @@ class LogReader {
   const LogDirectory& directory_;
   std::string log_file_;
   bool is_plain_;
-  std::uint64_t segment_ = 0;   ///< where the one that is read begins
-  std::uint64_t position_ = 0;  ///< what was read ends here
+  std::uint64_t segment_ = 0;   ///< position of the current segment
+  std::uint64_t position_ = 0;  ///< end of what was read, in the log
   std::uint64_t gap_ = 0;
-  std::uint64_t offset_ = 0;      ///< where `position_` is in the file of the segment
-  std::uint64_t index_size_ = 0;  ///< what was read of the index
+  std::uint64_t offset_ = 0;      ///< the offset of `position_` in the file of the segment
+  std::uint64_t index_size_ = 0;  ///< bytes read of the index
   std::vector<Piece> records_;    ///< read and not yet taken; the next one is the last
   std::string ahead_;             ///< bytes of the segment from `ahead_begin_`
   std::uint64_t ahead_begin_ = 0;
 };
 
-/// The last of what a rank has written to this stream: `bytes` of it, as far as they are within the
-/// last `most_looked_through` of its log. Fails with class `no_input` when that cannot be read.
+/// The last `bytes` that a rank has written to this stream, as far as they are within the last
+/// `most_looked_through` bytes of its log. Fails with class `no_input` when the log cannot be read.
 Result<std::string> last_of_stream(const LogDirectory& directory, const std::string& log_file,
                                    OutputStream stream, std::uint64_t bytes);
 constexpr std::uint64_t most_looked_through = 64u << 20;

@@ -30,7 +30,7 @@ int sync_file(const Descriptor& file) {
   return errno;
 }
 
-// Goes on after an error: what it tells of the others is told once only.
+// Continues after an error: the kernel reports an error of the other files once only.
 LogSink::Synced LogSync::operator()() const {
   LogSink::Synced synced{{}, lost};
   for (const std::string& file : files) sync_path(file, 0, synced);

@@ -9,20 +9,20 @@
 
 namespace train {
 
-/// Syncs files by their paths, so that no descriptor is kept for it. One that was removed needs no
-/// sync.
+/// Syncs files by their paths, so that no descriptors are kept open. A file that was removed needs
+/// no sync.
 struct LogSync {
   std::vector<std::string> files;
-  std::string folder;  ///< whose names are to be on the disk too; may be empty
-  std::string lost;    ///< before this, as in `Synced`
+  std::string folder;  ///< directory to sync too; may be empty
+  std::string lost;    ///< an earlier loss, for `Synced::lost`
 
   LogSink::Synced operator()() const;
 };
 
-/// All of these, as one.
+/// One sync that carries out all of these.
 LogSink::Sync join_syncs(std::vector<LogSink::Sync> parts);
 
-/// 0 or errno. Some file systems know of no sync: that is no error.
+/// Returns 0 or errno. A file system without sync is no error.
 int sync_file(const Descriptor& file);
 
 }  // namespace train

@@ -55,7 +55,7 @@ bool LogWriter::has(const Hurried& hurried, const LogPiece& piece) {
   return found != hurried.end() && piece.of.attempt <= found->second && !piece.ends_trial;
 }
 
-// The thread hangs, and nobody waits for what there is of an attempt that has ended.
+// The writing thread hangs, and the output of an attempt that has ended is not waited for.
 bool LogWriter::is_of_no_use(const LogPiece& piece) const {
   return current_ && current_->is_abandoned && waiting_.empty() && has(hurried_, piece);
 }
@@ -84,9 +84,9 @@ std::uint64_t LogWriter::Batch::unwritten() const {
   return bytes - done + lost;
 }
 
-// Looked at whenever so much time has passed that somebody else may have taken the logs over. Who
-// is frozen between the look and the write, and is replaced meanwhile, spoils them: no file system
-// has a write that depends on a look.
+// Asks again after 20 ms, in which another process may have adopted the logs. A process that is
+// frozen between this check and the write, and is displaced meanwhile, still damages the logs: no
+// file system has a conditional write.
 bool LogWriter::Permission::is_given() {
   constexpr milliseconds moment{20};
   const Instant now = boot_time();
@@ -96,7 +96,7 @@ bool LogWriter::Permission::is_given() {
   return !is_refused;
 }
 
-// On the writing thread.
+// Runs on the writing thread.
 void LogWriter::append(LogSink& sink, Batch& batch, const Hurried& hurried,
                        Permission& permission) {
   batch.is_waiting = false;
@@ -152,7 +152,8 @@ void LogWriter::ended(const Batch& batch) {
   hooks_.on_written();
 }
 
-// What waits stays within what hosts may send without acknowledgement; they keep the rest.
+// The bytes that wait are bounded by what hosts may send without acknowledgement; the hosts keep
+// the rest.
 void LogWriter::wait_for_room(const Batch& batch) {
   if (no_room_since_ == Instant(0)) {
     no_room_since_ = loop_.now();
@@ -181,8 +182,8 @@ void LogWriter::sync_later() {
   });
 }
 
-// The thread that writes says what there is to sync: by then it has written all that it was told
-// before, and the loop has heard of it.
+// The writing thread determines what to sync: by then it has written everything before this
+// request, and the loop has been notified of it.
 void LogWriter::begin_sync() {
   if (is_finishing_ || has_given_up_ || has_left_) return;
   is_syncing_ = true;
@@ -192,7 +193,7 @@ void LogWriter::begin_sync() {
                                          unsynced_bytes_ = 0;
                                          sync(written_, *work);
                                        });
-  if (!started) is_syncing_ = false;  // the next piece gives up writing, too
+  if (!started) is_syncing_ = false;  // the next piece gives up writing as well
 }
 
 void LogWriter::sync(std::uint64_t up_to, const LogSink::Sync& work) {
@@ -229,7 +230,7 @@ void LogWriter::look() {
   const nanoseconds busy = background_.busy_for().value_or(nanoseconds(0));
   const bool is_last = end_is_near_ || is_finishing_;
   const bool hangs = busy >= timing_.last_stall;
-  // Between two tries, since it is known then what was written.
+  // Only between two tries, when it is known what was written.
   const Instant long_ago = loop_.now() - timing_.last_stall;
   const bool is_full =
       next_try_ != nullptr && no_room_since_ > Instant(0) && no_room_since_ <= long_ago;
@@ -246,20 +247,21 @@ void LogWriter::look() {
                     place_, seconds(busy)));
 }
 
-// Those that had ended by then: as at the end, a disk that has been full for long gets a last
-// chance.
+// Only attempts that had ended at time `by`: as at the end of the task, a disk that has been full
+// for long gets a last chance.
 void LogWriter::hurry_ended(Instant by) {
   for (const auto& [trial, ended] : ended_)
     if (ended.at <= by) hurried_[trial] = ended.attempt;
 }
 
-// Pieces are counted in their order, so that one that is waited for holds up those behind it.
+// Pieces are counted in order, so a piece that must be waited for blocks those behind it.
 bool LogWriter::is_abandonable(const Batch& batch) const {
   return std::all_of(batch.pieces.begin(), batch.pieces.end(),
                      [this](const LogPiece& piece) { return has(hurried_, piece); });
 }
 
-// Nothing of the next attempt is among it, which begins once this counts as written.
+// The abandoned pieces are never of the next attempt, which begins only once these count as
+// written.
 void LogWriter::abandon_ended(nanoseconds busy) {
   if (!current_ || current_->is_abandoned || !is_abandonable(*current_)) return;
   current_->is_abandoned = true;
@@ -277,7 +279,7 @@ void LogWriter::abandon_ended(nanoseconds busy) {
   tell_written_later();
 }
 
-// A disk that has been full for long gets a last chance.
+// Restarts the timeout, so that a disk that has been full for long gets a last chance.
 void LogWriter::expect_end() {
   if (!std::exchange(end_is_near_, true) && no_room_since_ > Instant(0))
     no_room_since_ = loop_.now();
@@ -307,12 +309,12 @@ void LogWriter::give_up() {
   tell_written_later();
 }
 
-// The owner may be inside of `write` now.
+// Deferred, since the owner may be calling `write` now.
 void LogWriter::tell_written_later() {
   loop_.post([this] { hooks_.on_written(); });
 }
 
-// The thread may be writing it: then all of it counts as lost.
+// While the thread may be writing the batch, all of it counts as lost.
 std::uint64_t LogWriter::unwritten_of_current() const {
   return next_try_ ? current_->unwritten() : current_->bytes;
 }

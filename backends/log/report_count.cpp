@@ -13,7 +13,7 @@ namespace train {
 
 namespace {
 
-// Of one log of a rank, in which `look` finds the reports.
+// Counts the reports in one log of a rank, which `look` finds.
 class Recount {
  public:
   Recount(const LogDirectory& directory, std::string log_file, int rank, ReportLook look)
@@ -27,7 +27,7 @@ class Recount {
       const LogRecord record = (*next)->record;
       const auto piece = reader_.take();
       if (!piece) return tl::make_unexpected(piece.error());
-      if (!*piece) continue;  // it is gone since: a gap before what comes next
+      if (!*piece) continue;  // it was removed meanwhile: a gap before the next piece
       if (record.begin != at) {
         count.is_whole = false;
         look(record, {}, record.begin - at, count);
@@ -37,7 +37,7 @@ class Recount {
     }
     return {};
   }
-  /// When the last report of these was written.
+  /// The time of the last report in this log.
   std::int64_t last_time() const { return last_time_; }
 
  private:

@@ -10,10 +10,11 @@
 
 namespace train {
 
-/// The reports that a piece of a kept log completes.
+/// Returns the reports that a piece of a log completes.
 using ReportLook = std::function<std::vector<MetricsReport>(OutputChunk chunk)>;
 
-/// In metrics logs, also in gaps, which do not say what they are of. The watch must outlive it.
+/// For metrics logs. Gaps count too, although their records name no stream. `watch` must outlive
+/// the result.
 inline ReportLook look_in_metrics(MetricsWatch& watch) {
   return [&watch](OutputChunk chunk) {
     chunk.stream = OutputStream::metrics;
@@ -21,7 +22,7 @@ inline ReportLook look_in_metrics(MetricsWatch& watch) {
   };
 }
 
-/// In logs of what ranks print. The patterns must outlive it.
+/// For logs of printed output. `printed` must outlive the result.
 inline ReportLook look_in_output(PrintedReports& printed) {
   return [&printed](const OutputChunk& chunk) { return printed.look(chunk); };
 }

@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds first_pause{50};
 constexpr milliseconds longest_pause{2'000};
-// A rank that prints without end makes the caller look this often at most.
+// A rank that prints continuously wakes the caller at most this often.
 constexpr milliseconds least_between_looks{50};
 
 }  // namespace
@@ -40,8 +40,8 @@ bool TaskWatch::wait(milliseconds limit, Other other) {
   pause_ = ready > 0 ? first_pause : std::min(pause_ * 2, longest_pause);
   if (ready <= 0) return false;
   if (waited[0].revents != 0) {
-    // The first events after a silence are told at once: a piece and its record in the index, which
-    // is written next.
+    // After a silence, waits only 2 ms: the bytes of a piece are followed at once by its record in
+    // the index.
     const auto since_last = std::chrono::duration_cast<milliseconds>(steady_clock::now() - told_);
     const milliseconds pause_of_writer =
         std::max(milliseconds(2), least_between_looks - since_last);

@@ -36,7 +36,7 @@ TrialLogs::Trial& TrialLogs::trial(int number) {
   return trials_.emplace(number, Trial{std::move(logs)}).first->second;
 }
 
-// 0 or errno.
+// Returns 0 or errno.
 int TrialLogs::make_folder(int number, Trial& trial) {
   constexpr mode_t mode = 0700;
   if (trial.has_folder) return 0;
@@ -63,19 +63,19 @@ LogSink::Outcome TrialLogs::append(const LogPiece& piece, std::size_t from, NoRo
   if (const int error = make_folder(piece.of.trial, of); error != 0) {
     trouble = cannot_make(trial_log_directory(directory_, piece.of.trial), error);
     if (size == 0 && piece.dropped == 0) return {0, false, 0, std::move(trouble)};
-    // Else it is lost, which is for the logs to note.
+    // Otherwise the piece is lost, which `append` of the logs counts.
     if (may_pass(error) && no_room == NoRoom::waits) return {from, true, 0, std::move(trouble)};
   }
   Outcome outcome = of.logs.append(piece, from, no_room);
   if (!trouble.empty()) outcome.trouble = std::move(trouble);
   open_.remove(&of);
   if (of.logs.open_logs() > 0) open_.push_front(&of);
-  // Descriptors may be what there is no room for.
+  // The write may wait because descriptors have run out.
   close_surplus(outcome.is_waiting ? 0 : most_open);
   return outcome;
 }
 
-// The last used one keeps what it has open, which is bounded, too.
+// The logs of the last used trial stay open; their number is bounded too.
 void TrialLogs::close_surplus(std::size_t most) {
   std::size_t open = 0;
   for (auto each = open_.begin(); each != open_.end();) {

@@ -13,25 +13,26 @@
 
 namespace train {
 
-/// The logs of a task with many trials, some of them at once: each trial's in a folder of its own,
-/// `trial-12`, which its first piece makes. What is kept of a trial goes with its end, and a
-/// bounded number of files is open, whatever the number of trials. Used from one thread at a time.
+/// The logs of a task with many trials, several of which may run at once. Each trial has its own
+/// folder, `trial-12`, which its first piece creates. The state of a trial is freed at its end, and
+/// a bounded number of files is open, independent of the number of trials. Used from one thread at
+/// a time.
 class TrialLogs final : public LogSink {
  public:
-  /// Each trial has `ranks`; `limit` is what the user allows each of them in an attempt, if
-  /// anything.
+  /// Each trial has `ranks` ranks; `limit` is the user's limit in bytes for each of them in an
+  /// attempt, if there is one.
   TrialLogs(std::string directory, int ranks, std::optional<std::uint64_t> limit);
 
-  /// Before anything is appended of the trial, goes on with the logs of this attempt as another
-  /// process has left them: the positions, by rank, from which on output is wanted, as
-  /// `AttemptLogs::adopt` returns them.
+  /// Adopts the logs of this attempt that another process has left; called before any piece of the
+  /// trial is appended. Returns the positions, by rank, from which the output has to be sent again,
+  /// as `AttemptLogs::adopt` does.
   Result<std::vector<std::uint64_t>> adopt(AttemptId of);
-  /// What comes of a trial that has ended is lost.
+  /// Pieces of a trial that has ended are lost.
   Outcome append(const LogPiece& piece, std::size_t from, NoRoom no_room) override;
   using LogSink::append;
-  /// Of all trials, also those that have ended since the last one.
+  /// Syncs all trials, including those that have ended since the last call.
   Sync begin_sync() override;
-  /// Its files are closed.
+  /// Closes the files of the trial.
   void end_trial(int trial) override;
 
  private:
@@ -49,11 +50,11 @@ class TrialLogs final : public LogSink {
   std::string directory_;
   int ranks_;
   std::optional<std::uint64_t> limit_;
-  std::map<int, Trial> trials_;   ///< that are not over
-  std::vector<bool> over_;        ///< by trial, up to the last one that is
+  std::map<int, Trial> trials_;   ///< trials that are not over
+  std::vector<bool> over_;        ///< by trial, up to the last one that is over
   std::list<Trial*> open_;        ///< with open files, last used first
-  std::vector<Sync> ended_;       ///< of trials that are over, not begun yet
-  bool has_new_folders_ = false;  ///< their names are not on the disk yet
+  std::vector<Sync> ended_;       ///< pending syncs of trials that are over
+  bool has_new_folders_ = false;  ///< whose names are not synced yet
 };
 
 }  // namespace train

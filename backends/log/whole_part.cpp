@@ -24,7 +24,7 @@ tl::unexpected<Error> cannot(std::string_view doing, const std::string& path) {
               fmt::format("cannot {} the log '{}': {}", doing, path, system_reason(errno)));
 }
 
-// Nothing, without an error, where there is none.
+// An empty descriptor, without an error, when the file does not exist.
 Result<Descriptor> open_to_read(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file && errno != ENOENT) return cannot("read", path);

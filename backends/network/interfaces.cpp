@@ -27,9 +27,9 @@ namespace {
 
 constexpr std::size_t most_names_of_folder = 4096;
 constexpr int most_layers = 8;             // a VLAN on a bridge on a bond on two ports has four
-constexpr int highest_speed = 10'000'000;  // Mb/s; what is above is no speed but an error
+constexpr int highest_speed = 10'000'000;  // Mb/s; larger values are errors
 
-// The better one comes first.
+// Best first.
 enum class AddressKind { v4, link_local_v4, v6, unusable };
 
 AddressKind kind_of(const std::string& address) {
@@ -46,8 +46,8 @@ AddressKind kind_of(const std::string& address) {
   return is_global ? AddressKind::v6 : AddressKind::unusable;
 }
 
-// A comma would be two names in NCCL_SOCKET_IFNAME, a colon is in labels of addresses, and no name
-// leads elsewhere in /sys.
+// A comma would make two names in NCCL_SOCKET_IFNAME, a colon is in labels of addresses, and no
+// name may lead elsewhere in /sys.
 bool is_usable_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.size() < IFNAMSIZ &&
          std::all_of(name.begin(), name.end(), [](char each) {
@@ -66,7 +66,8 @@ int speed_of(const NetworkFiles& files, const std::string& interface) {
       .value_or(0);
 }
 
-// Whether it is a device or on top of one: a bond of ports, a bridge with one, a VLAN.
+// Whether the interface is a device or on top of one: a bond of ports, a bridge with a port, a
+// VLAN.
 bool has_device(const NetworkFiles& files, const std::string& interface) {
   constexpr std::string_view lower = "lower_";
   std::set<std::string> seen{interface};
@@ -96,7 +97,7 @@ std::set<std::string> rdma_interfaces(const NetworkFiles& files) {
   return found;
 }
 
-// Zeros where there is none.
+// Zeros for a null pointer.
 template <class Address>
 Address copied(const sockaddr* any) {
   Address copy{};
@@ -111,7 +112,7 @@ int count_bits(const void* mask, std::size_t size) {
   return count;
 }
 
-// Without the interface's name; an empty address when it is of no family that counts.
+// Without the interface's name; the address is empty for other families than IPv4 and IPv6.
 InterfaceEntry read_address(const ifaddrs& entry) {
   InterfaceEntry read;
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -131,7 +132,7 @@ InterfaceEntry read_address(const ifaddrs& entry) {
   return read;
 }
 
-// Its address with zeros behind the prefix: "10.0.0.0/24".
+// The address with zeros behind the prefix: "10.0.0.0/24".
 std::string network_of(const InterfaceEntry& entry) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   const bool is_v4 = ::inet_pton(AF_INET, entry.address.c_str(), bytes.data()) == 1;
@@ -144,7 +145,7 @@ std::string network_of(const InterfaceEntry& entry) {
   return std::string(text.data()) + "/" + std::to_string(entry.prefix);
 }
 
-// By interface, the address that is taken of it.
+// The best address of each interface.
 std::map<std::string, const InterfaceEntry*> best_entries(
     const std::vector<InterfaceEntry>& entries) {
   std::map<std::string, const InterfaceEntry*> best;

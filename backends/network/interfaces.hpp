@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// Where the kernel shows devices; tests have files of their own.
+/// The root of the kernel's device files; tests use their own.
 struct NetworkFiles {
   std::string sys = "/sys";
 };
@@ -16,7 +16,7 @@ struct NetworkFiles {
 /// One address of an interface, as the kernel lists it.
 struct InterfaceEntry {
   std::string interface;     ///< or the label of an address: "eth0:1"
-  std::string address;       ///< in numbers
+  std::string address;       ///< numeric
   int prefix = 0;            ///< bits of its netmask
   bool is_running = false;   ///< it is up and has a carrier
   bool is_loopback = false;  ///< the interface, not the address
@@ -24,20 +24,19 @@ struct InterfaceEntry {
   bool operator==(const InterfaceEntry&) const = default;
 };
 
-/// All IPv4 and IPv6 addresses of this host (getifaddrs), in the kernel's order; none when it does
-/// not tell.
+/// All IPv4 and IPv6 addresses of this host (getifaddrs), in the kernel's order; empty on failure.
 std::vector<InterfaceEntry> interface_entries();
 
 /// The addresses at which other hosts might reach ranks: one for each interface that is running and
-/// no loopback, since Gloo and NCCL are told an interface and take an address of it. That is its
-/// first IPv4 address, a link-local one (169.254/16) only if it has no other, else its first IPv6
-/// address that is not link-local. Devices come before what is virtual, then faster ones before
-/// slower ones, then names in order; at most `most_network_addresses`, of this order.
+/// not a loopback, since Gloo and NCCL are given an interface and choose one of its addresses. This
+/// is its first IPv4 address, a link-local one (169.254/16) only if it has no other, else its first
+/// IPv6 address that is not link-local. Order: devices before virtual interfaces, then faster
+/// before slower ones, then by name. At most the first `most_network_addresses`.
 ///
-/// An interface is left out when variables cannot carry its name: they hold lists, with commas.
+/// Skips interfaces whose names cannot be in the variables, which are lists with commas.
 std::vector<NetworkAddress> network_addresses(const std::vector<InterfaceEntry>& entries,
                                               const NetworkFiles& files);
-/// The same, of this host as it is now.
+/// The addresses of this host at this moment.
 std::vector<NetworkAddress> network_addresses(const NetworkFiles& files = {});
 
 }  // namespace train

@@ -15,16 +15,16 @@
 #include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
 
-// All ranks meet at rank 0, and stay connected to it, who says what comes next. Lines, of words:
-//   RANK -> 0  hello TASK RANK PORT TOKEN  where others find it
-//   0 -> RANK  peer RANK ADDRESS PORT TOKEN of each, in order
-//   0 -> RANK  go NUMBER RANK               measure with this one
-//   RANK -> 0  link ROUND_TRIP_NS THERE BACK, or trouble WORDS   of the lower of both
-//   RANK -> 0  done                         of the higher
-//   0 -> RANK  end
-// Of two the lower connects to the higher three times, with "TOKEN NUMBER USE" first: USE is
-// `trips`, over which lines go there and back, then `there`, where it sends, and `back`. Where it
-// cannot, rank 0 connects to the higher with `off`.
+// All ranks connect to rank 0 and stay connected; rank 0 sends the next step. Lines of words:
+//   RANK -> 0  hello TASK RANK PORT TOKEN      where other ranks connect
+//   0 -> RANK  peer RANK ADDRESS PORT TOKEN    of each rank, in order
+//   0 -> RANK  go NUMBER RANK                  measure the link to RANK
+//   RANK -> 0  link ROUND_TRIP_NS THERE BACK, or trouble WORDS   from the lower of the two
+//   RANK -> 0  done                            from the higher
+//   0 -> RANK  end                             of all measurements
+// Of two ranks, the lower connects to the higher three times, and sends "TOKEN NUMBER USE" first.
+// USE is `trips` (lines go there and back), then `there` (the lower sends), then `back` (the higher
+// sends). If the lower cannot connect, rank 0 connects to the higher with `off`.
 namespace train {
 
 namespace {
@@ -35,13 +35,14 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr milliseconds flood_length = 150ms;
 constexpr int trips = 32;
 constexpr int warm_up_trips = 2;
-// What is slow is measured again by itself, some times: so many pairs, for so long, at most.
+// Limits of the second measurement, of slow pairs alone: repetitions of a pair, pairs, total time.
 constexpr int looks_at_one = 3;
 constexpr int most_second_looks = 64;
 constexpr auto second_looks_limit = 60s;
-// A rank that has reached nobody so often is left alone.
+// A rank with this many failures and no success is skipped.
 constexpr int most_troubles = 3;
-// All of it. Whose leader has gone knows it at once; this is for one that hangs.
+// The limit of the whole measurement. A rank notices at once when rank 0 dies; this limit is for a
+// rank 0 that hangs.
 constexpr auto longest_measuring = 1h;
 
 struct Peer {
@@ -56,13 +57,13 @@ std::string greeting_of(const Peer& higher, int number, std::string_view use) {
   return fmt::format("{} {} {}", higher.token, number, use);
 }
 
-/// What one rank does with another.
+/// The measurement of one pair of ranks.
 class Pair {
  public:
   Pair(const Peer& higher, int number, Deadline deadline)
       : higher_(higher), number_(number), deadline_(deadline) {}
 
-  // Of the lower one.
+  // For the lower rank.
   Result<LinkFacts> lead() {
     LinkFacts facts;
     auto talk = connect("trips");
@@ -93,7 +94,7 @@ class Pair {
     return facts;
   }
 
-  // Of the higher one, which tells nobody of troubles: the lower has them as well.
+  // For the higher rank. It does not report failures: the lower one sees them as well.
   Result<void> follow(const Descriptor& listening) {
     auto talk = accept(listening, "trips");
     if (!talk) return tl::make_unexpected(talk.error());
@@ -133,7 +134,7 @@ class Pair {
   const Deadline deadline_;
 };
 
-/// A rank that listens for others.
+/// One rank's part of all measurements.
 class Measuring {
  public:
   Measuring(const MeetingRank& own, const LinkPatience& patience)
@@ -154,7 +155,7 @@ class Measuring {
  private:
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
   Deadline pair_end() const { return SteadyClock::now() + patience_.pair; }
-  // The other of two has its own whole time, and may have begun later.
+  // The other rank of a pair has its own full timeout, and may have begun later.
   Deadline answer_end() const { return SteadyClock::now() + 3 * patience_.pair; }
 
   // --- Rank 0 ---
@@ -192,7 +193,7 @@ class Measuring {
     return {};
   }
 
-  // All at the same time.
+  // Measures the pairs at the same time.
   Result<std::vector<LinkFacts>> measure(std::vector<std::pair<int, int>> pairs) {
     ++number_;
     std::erase_if(pairs, [&](const auto& pair) {
@@ -233,7 +234,8 @@ class Measuring {
     return found;
   }
 
-  // The higher waits for the lower; if this does not reach it either, for all its time.
+  // Ends the wait of the higher rank for a lower one that cannot reach it; otherwise it would wait
+  // for its full timeout.
   void call_off_where_in_vain(const LinkFacts& facts) {
     if (facts.trouble.empty()) return;
     const Peer& higher = peer(facts.to);
@@ -260,7 +262,8 @@ class Measuring {
     return facts;
   }
 
-  // Others may have been in the way, of the network or of a core: the best of some looks counts.
+  // Other pairs may have slowed a link down, in the network or on a core: the best of several
+  // measurements counts.
   Result<void> look_again(std::vector<LinkFacts>& links) {
     const LinkStandard standard = standard_of(links);
     const Deadline end = SteadyClock::now() + second_looks_limit;
@@ -290,7 +293,7 @@ class Measuring {
     link.is_alone = true;
   }
 
-  // --- The others ---
+  // --- The other ranks ---
 
   Result<std::vector<LinkFacts>> follow() {
     if (auto met = join(); !met) return tl::make_unexpected(met.error());
@@ -308,7 +311,7 @@ class Measuring {
     }
   }
 
-  // What is said to rank 0 of a pair.
+  // Measures a pair, and returns the line for rank 0.
   std::string answer(int number, int other) {
     if (other < own_.rank) {
       (void)Pair(peer(own_.rank), number, SteadyClock::now() + 2 * patience_.pair)
@@ -352,10 +355,10 @@ class Measuring {
   Descriptor listening_;
   Deadline meeting_end_;
   RankMeeting ranks_;
-  /// Of each rank how often it was not reached, while nobody has reached it.
+  /// By rank: the number of failures, or `never_left` after a success.
   std::map<int, int> troubles_;
   static constexpr int never_left = std::numeric_limits<int>::min() / 2;
-  int number_ = 0;  ///< of the measurement
+  int number_ = 0;  ///< of the current measurement
 };
 
 }  // namespace

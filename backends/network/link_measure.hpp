@@ -10,16 +10,16 @@
 
 namespace train {
 
-/// How long is waited.
+/// Timeouts.
 struct LinkPatience {
-  milliseconds meeting{60'000};  ///< for all ranks to come
-  milliseconds pair{5'000};      ///< for two ranks to have measured what is between them
+  milliseconds meeting{60'000};  ///< for all ranks to connect
+  milliseconds pair{5'000};      ///< for the measurement of one pair
 };
 
-/// Measures the links between the ranks, one rank on each host: each pair in both directions, while
-/// other pairs do, for 150 ms each; what is slow then, once more with nobody beside. Rank 0 gets
-/// what all have found. Blocks; nothing is waited for without an end. An error names the rank that
-/// has not come, or has gone.
+/// Measures the links between the ranks, one rank on each host: each pair in both directions, for
+/// 150 ms each, at the same time as other pairs; slow links are then measured again alone. Rank 0
+/// gets the results of all ranks. Blocks; every wait has a timeout. An error names the rank that
+/// has not connected, or has died.
 Result<std::vector<LinkFacts>> measure_links(const MeetingRank& own,
                                              const LinkPatience& patience = {});
 

@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::size_t most_sockets = 64;
 
-// Of an attempt to connect that has failed. A firewall on this side says EPERM or EACCES, one
-// elsewhere answers like a host on which nobody listens.
+// The answer for a failed connect. A firewall on this host causes EPERM or EACCES; one elsewhere
+// may answer like a host without a listener.
 ProbeAnswer reach_after(int error) {
   switch (error) {
     case ECONNREFUSED:
@@ -55,14 +55,14 @@ struct ProbeAttempt {
   ProbeSender question;
   ProbeReceiver answer;
   bool is_connected = false;
-  bool is_asked = false;  ///< all of the question was sent
+  bool is_asked = false;  ///< the whole question was sent
 };
 
-// What is known of a target while it is looked for.
+// The state of a target during the probe.
 struct SoughtTarget {
   std::string question;       ///< header
   std::string answer;         ///< header
-  std::vector<bool> is_open;  ///< by address: nothing has come of it yet
+  std::vector<bool> is_open;  ///< by address: no result yet
   Instant grace_end = Instant::max();
 };
 
@@ -89,7 +89,7 @@ class Probing {
   std::vector<SoughtTarget> sought_;    ///< by target
   std::vector<ProbeResult> results_;    ///< by target
   std::vector<AddressPlace> places_;    ///< all of them
-  std::size_t next_ = 0;                ///< of `places_`
+  std::size_t next_ = 0;                ///< index in `places_`
   std::vector<ProbeAttempt> attempts_;  ///< at most `most_sockets`
   Instant now_ = boot_time();
 };
@@ -129,7 +129,7 @@ void Probing::start(AddressPlace place) {
   Descriptor socket(::socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket)
     return decide(place, errno == EAFNOSUPPORT ? ProbeAnswer::unreachable : ProbeAnswer::untried);
-  // The header of the question leaves by itself: it arrives where larger packets do not.
+  // The header is sent as a packet of its own: it arrives where larger packets do not.
   constexpr int on = 1;
   (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(socket.get(), to, address->size) != 0 && errno != EINPROGRESS && errno != EINTR)
@@ -139,7 +139,7 @@ void Probing::start(AddressPlace place) {
                        ProbeReceiver(sought.answer)});
 }
 
-// Waits until a socket is ready or something is over, and goes on with the ready ones.
+// Waits until a socket is ready or a time limit ends, and handles the ready sockets.
 void Probing::await_events() {
   std::vector<pollfd> polled;
   Instant next = Instant::max();
@@ -188,7 +188,7 @@ void Probing::reached(const ProbeAttempt& attempt) {
   decide(attempt.place, ProbeAnswer::reached);
 }
 
-// After the events: what was ready in time counts, however late it is looked at.
+// Called after the events: an answer that was ready in time counts, however late it is handled.
 void Probing::look_at_time() {
   for (const ProbeAttempt& each : attempts_) {
     if (is_open(each.place) && now_ - each.began >= patience_.limit)
@@ -203,7 +203,7 @@ void Probing::decide(AddressPlace place, ProbeAnswer reach) {
   settle(place.target);
 }
 
-// Closes a target once it need not be waited for any more.
+// Closes a target when no better result can follow.
 void Probing::settle(std::size_t target) {
   if (patience_.waits_for_all) return;
   const std::vector<ProbeAnswer>& found = results_[target].addresses;

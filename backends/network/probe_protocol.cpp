@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t probe_size = probe_header_size + probe_payload_size;
 
-// Bytes that no tunnel on the way can compress: its packets would be small ones.
+// Incompressible bytes: a tunnel that compresses would send small packets.
 std::string make_payload() {
   std::string payload(probe_payload_size, '\0');
   std::uint64_t state = 0x9e3779b97f4a7c15;

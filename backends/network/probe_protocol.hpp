@@ -8,34 +8,34 @@
 
 namespace train {
 
-/// A probe is a question and an answer, each a header and a payload: many packets of full size, so
-/// that a way on which only small ones arrive is found. The headers differ, so that nobody who
-/// sends back what he gets, this socket itself included, is taken for a responder.
+/// A probe is a question and an answer, each a header and a payload: many packets of full size,
+/// which detect a path on which only small ones arrive. The headers differ, so that a peer that
+/// echoes, this socket itself included, is not taken for a responder.
 enum class ProbePart { question, answer };
 
 inline constexpr std::size_t probe_header_size = 64;
 inline constexpr std::size_t probe_payload_size = std::size_t{16} << 10;
 
-/// What a header begins with is no secret; the token follows.
+/// The bytes of a header before the token; they are not secret.
 inline constexpr std::size_t probe_magic_size = 14;
 
 /// 32 hexadecimal digits, as `new_nonce` makes them.
 bool is_probe_token(std::string_view token);
-/// "train-probe-1 TOKEN" or "train-reply-1 TOKEN", with blanks up to its size.
+/// "train-probe-1 TOKEN" or "train-reply-1 TOKEN", padded with blanks to its size.
 std::string probe_header(ProbePart part, std::string_view token);
 
-/// How far a part has come.
+/// The progress of one part.
 enum class ProbeProgress {
-  waits,     ///< the socket gives or takes no more for now
-  complete,  ///< all of it is through
-  foreign,   ///< the other side said something else, or ended the connection
-  lost,      ///< the network ended it
+  waits,     ///< the socket is not ready
+  complete,  ///< the whole part was sent or received
+  foreign,   ///< the peer sent something else, or closed the connection
+  lost,      ///< the network broke the connection
 };
 
-/// One part on its way to a non-blocking socket. Raises no SIGPIPE.
+/// Sends one part to a non-blocking socket. Raises no SIGPIPE.
 class ProbeSender {
  public:
-  /// The header stays there as long as this.
+  /// `header` must outlive this object.
   explicit ProbeSender(std::string_view header) : header_(header) {}
   ProbeProgress send_some(int socket);
 
@@ -44,17 +44,17 @@ class ProbeSender {
   std::size_t sent_ = 0;  ///< of the header and the payload
 };
 
-/// One part that comes from a non-blocking socket. Takes no more than belongs to it, and keeps
-/// nothing but its header.
+/// Receives one part from a non-blocking socket. Reads no bytes beyond it, and stores only its
+/// header.
 class ProbeReceiver {
  public:
-  /// The header stays there as long as this.
+  /// `header` must outlive this object.
   explicit ProbeReceiver(std::string_view header) : expected_(header) {}
-  /// Takes a few packets, so that nobody who sends much holds up others. A wrong beginning is
-  /// foreign at once; of the token nothing is said before all of the header is there: else it could
-  /// be found digit by digit.
+  /// Reads a few packets only, so that a peer that sends much does not delay others. A wrong magic
+  /// is `foreign` at once; the token is compared only when the whole header was received: otherwise
+  /// it could be guessed digit by digit.
   ProbeProgress receive_some(int socket);
-  /// Whether the other side has shown the token.
+  /// Whether the peer has sent the right token.
   bool has_header() const { return received_ >= probe_header_size; }
 
  private:

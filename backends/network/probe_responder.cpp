@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t most_connections = 256;
 constexpr std::chrono::seconds connection_limit{10};
-// Whoever looks for this host sends the token with his first packet.
+// A prober sends the token in its first packet.
 constexpr std::chrono::seconds token_patience{1};
 
 }  // namespace
@@ -81,7 +81,7 @@ void ProbeResponder::receive(Connections::iterator connection) {
     case ProbeProgress::waits:
       return;
     case ProbeProgress::complete: {
-      // Nothing more is read of somebody who goes on sending.
+      // Stops reading, also from a peer that keeps sending.
       const int fd = connection->socket.get();
       connection->ready = loop_.when_writable(fd, [this, connection] { send(connection); });
       return;
@@ -99,7 +99,7 @@ void ProbeResponder::send(Connections::iterator connection) {
   cut_off(connection);
 }
 
-// The kernel drops what is still to be sent, in place of keeping it for a peer that reads nothing.
+// Lets the kernel drop unsent bytes, instead of keeping them for a peer that does not read.
 void ProbeResponder::cut_off(Connections::iterator connection) {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   (void)::setsockopt(connection->socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

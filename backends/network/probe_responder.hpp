@@ -14,14 +14,15 @@
 namespace train {
 
 /// Answers the probes of other hosts, from a loop: on all addresses of this host, IPv4 and IPv6, on
-/// a port that the kernel gives, and for those who know its token, which is new for each responder.
+/// a port that the kernel chooses, and only for clients that know its token, which is new for each
+/// responder.
 ///
-/// Anybody may connect, and do as he likes: 256 connections are served at once, each for 10 s at
-/// most, and others wait in the socket's queue. When all are taken, those that have not shown the
-/// token within a second make room. Whoever shows another one is cut off at once.
+/// Any process may connect: 256 connections are served at once, each for at most 10 s, and others
+/// wait in the socket's queue. When all are taken, connections that have not sent the token within
+/// a second are closed. A connection with a wrong token is closed at once.
 class ProbeResponder {
  public:
-  /// Of class `host` when there is no socket to be had.
+  /// Class `host` when no socket can be opened.
   static Result<std::unique_ptr<ProbeResponder>> open(Loop& loop);
   /// Ends all connections.
   ~ProbeResponder();
@@ -52,7 +53,8 @@ class ProbeResponder {
   const std::string answer_;    ///< header
   Connections connections_;
   Acceptor acceptor_;
-  std::unique_ptr<Subscription> next_look_;  ///< for room; while there is none
+  std::unique_ptr<Subscription> next_look_;  ///< retries `make_room` while all connections are
+                                             ///< taken
 };
 
 }  // namespace train

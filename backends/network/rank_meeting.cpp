@@ -11,7 +11,7 @@
 #include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
 
-// "hello TASK RANK WORDS" is what a rank begins with.
+// A rank sends "hello TASK RANK WORDS" first.
 namespace train {
 
 namespace {
@@ -79,7 +79,7 @@ void RankMeeting::welcome(const MeetingRank& own, TimedSocket socket, std::strin
   others_.emplace(*rank, Other{std::move(socket), std::move(address), std::string(hello)});
 }
 
-// Rank 0 may come later.
+// Retries, since rank 0 may start later.
 Result<void> RankMeeting::join(const MeetingRank& own, std::string_view words, Deadline deadline) {
   while (true) {
     auto socket = TimedSocket::connect(own.address, own.port, deadline);

@@ -10,28 +10,29 @@
 
 namespace train {
 
-/// A rank of a task, and where it meets the others.
+/// A rank of a task, and the address at which the ranks meet.
 struct MeetingRank {
   int rank = 0;
   int world = 1;
   std::string address = {};  ///< numeric; where rank 0 listens
   int port = 0;
-  std::string task = {};  ///< a word; whoever names another is sent away
+  std::string task = {};  ///< a word; connections with another one are closed
 };
 
-/// Ranks that have met at rank 0, which has a connection to each of the others; these have one to
-/// it. Errors are of class `host` and name the rank.
+/// The connections of ranks that have met: rank 0 has one to each other rank, these have one to
+/// rank 0. Errors are of class `host` and name the rank.
 class RankMeeting {
  public:
-  /// Waits until all are there. Each tells rank 0 words of itself; strangers, and whoever says
-  /// nothing for a second, are sent away.
+  /// Waits until all ranks are connected. Each sends `words` to rank 0. Other connections, and
+  /// silent ones after a second, are closed.
   static Result<RankMeeting> meet(const MeetingRank& own, std::string_view words,
                                   Deadline deadline);
 
-  /// A line of at most 4 KiB without its end: of rank 0 to any other, of the others to rank 0.
+  /// A line of at most 4 KiB without its newline: from rank 0 to any other, or from another to rank
+  /// 0.
   Result<void> send(int rank, std::string_view line, Deadline deadline);
   Result<std::string> receive(int rank, Deadline deadline);
-  /// Of rank 0: what a rank has told of itself, and its address as seen from here.
+  /// For rank 0: the words of a rank, and its address as seen from here.
   const std::string& words_of(int rank) const { return others_.at(rank).words; }
   const std::string& address_of(int rank) const { return others_.at(rank).address; }
 
@@ -48,9 +49,9 @@ class RankMeeting {
   std::map<int, Other> others_;
 };
 
-/// What is wrong with a rank; class `host`.
+/// Adds the rank to an error; class `host`.
 tl::unexpected<Error> of_rank(int rank, const Error& error);
-/// It says what no rank says.
+/// The error for a rank that breaks the protocol.
 tl::unexpected<Error> misunderstood(int rank);
 
 }  // namespace train

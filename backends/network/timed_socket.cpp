@@ -26,7 +26,7 @@ constexpr auto stranger_patience = 1s;
 tl::unexpected<Error> too_late() { return fail(ErrorClass::host, "there was no answer in time"); }
 tl::unexpected<Error> broken(int error) { return fail(ErrorClass::host, system_reason(error)); }
 
-// False, and errno, at the deadline and on error.
+// False, with errno set, at the deadline and on error.
 bool await_on(int fd, short events, Deadline deadline) {
   pollfd waiting{fd, events, 0};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
@@ -177,7 +177,7 @@ Result<std::uint64_t> TimedSocket::pace(milliseconds length, Deadline deadline) 
   std::vector<char> buffer(piece);
   SteadyClock::time_point first{};
   SteadyClock::time_point last{};
-  std::uint64_t bytes = 0;  // after the first piece, whose beginning nobody has seen
+  std::uint64_t bytes = 0;  // after the first piece, whose start time is unknown
   Deadline end = deadline;
   while (await_on(socket_.get(), POLLIN, end)) {
     const ssize_t count =

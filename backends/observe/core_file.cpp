@@ -24,8 +24,8 @@ void append_literally(std::string& glob, const std::string& text) {
   }
 }
 
-// The name of a file as a glob: what is not known of a process that is gone may be anything. A
-// slash in such a part is written as '!' by the kernel.
+// The name of the core file as a glob. Parts that are not known of a dead process match anything;
+// the kernel writes a slash in such a part as '!'.
 std::string glob_of(const std::string& pattern, const DumpedProcess& process, bool uses_pid) {
   std::string glob;
   bool has_pid = false;
@@ -63,7 +63,7 @@ std::string glob_of(const std::string& pattern, const DumpedProcess& process, bo
   return glob;
 }
 
-// The newest file of this folder with such a name.
+// The newest file in this folder whose name matches.
 std::optional<std::string> newest_in(const std::string& folder, const std::string& glob) {
   FolderReader reader(folder);
   std::optional<std::string> newest;
@@ -109,7 +109,7 @@ std::string place_of_core(const DumpedProcess& process, const std::string& patte
   if (!path.starts_with('/')) path.insert(0, process.directory + "/");
   const std::size_t slash = path.rfind('/');
   std::string folder = slash == 0 ? "/" : path.substr(0, slash);
-  // Folders with parts of the process in their names are rare, and are not searched.
+  // Patterns with '%' in the names of folders are rare; such folders are not searched.
   const std::string glob = glob_of(path.substr(slash + 1), process, uses_pid);
   if (const auto name = newest_in(folder, glob))
     return fmt::format("'{}/{}'", folder == "/" ? "" : folder, *name);

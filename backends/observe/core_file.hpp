@@ -9,14 +9,14 @@ namespace train {
 struct DumpedProcess {
   int pid = 0;
   int signal = 0;
-  std::string directory;  ///< its working directory, as it was started
+  std::string directory;  ///< its working directory when it was started
 };
 
-/// Where the core is that this process left, in words for the user: the file that
-/// /proc/sys/kernel/core_pattern (core(5)) leads to, if it is there, or the program that got the
-/// core, and how that is asked for it. Reads a folder, so it may take as long as that.
+/// Where the core of this process is, as a text for the user: the file according to
+/// /proc/sys/kernel/core_pattern (core(5)), if it exists, or the program that received the core,
+/// and how to get the core from it. Reads a folder, which may take long.
 std::string place_of_core(const DumpedProcess& process);
-/// The same by this pattern; `uses_pid` is the kernel's core_uses_pid.
+/// The same for this pattern; `uses_pid` is the kernel's core_uses_pid.
 std::string place_of_core(const DumpedProcess& process, const std::string& pattern, bool uses_pid);
 
 }  // namespace train

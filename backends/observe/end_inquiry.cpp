@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds inquiry_patience{2};
 constexpr std::size_t longest_error_file = 64u << 10;
-// What shells exit with when SIGKILL has ended what they ran.
+// The exit code of a shell whose command was ended by SIGKILL.
 constexpr int code_of_killed_child = 128 + SIGKILL;
 
 }  // namespace
@@ -25,7 +25,7 @@ void EndInquiry::Thread::run(std::function<void()> work, std::function<void(bool
   Piece& piece = pieces_[number];
   piece.done = std::move(done);
   const auto begun = background_.run(std::move(work), [this, number] { answer(number, true); });
-  // Without a thread nobody looks: then the answer comes at once.
+  // Without a thread the work cannot be done: then the answer comes at once.
   piece.limit = loop_.after(begun ? nanoseconds(inquiry_patience) : nanoseconds(0),
                             [this, number] { answer(number, false); });
 }

@@ -19,26 +19,27 @@ namespace train {
 struct EndedRank {
   int pid = 0;
   ExitStatus status;
-  bool was_killed_here = false;  ///< by train, with all that is left
+  bool was_killed_here = false;  ///< by train, with the rest of its attempt
   std::string error_file;        ///< its path
   std::string working_directory;
 };
 
-/// What is known of its end beside the status.
+/// What was found out about its end, besides the status.
 struct FoundAtEnd {
   std::string error_file;  ///< at most 64 KiB of it
   std::optional<message::MemoryKill> memory_kill;
   std::string core;  ///< as in message::RankEnded
 };
 
-/// Looks beside the loop for what ranks that failed have left: they may have put anything there,
-/// also a link to a file system that does not answer. What is not found within two seconds counts
-/// as not there.
+/// Examines, beside the loop, what failed ranks have left: they may have put anything there, even a
+/// link to a file system that does not answer. What is not found within two seconds counts as
+/// missing.
 class EndInquiry {
  public:
   explicit EndInquiry(Loop& loop) : memory_kills_(loop), cores_(loop), error_files_(loop) {}
 
-  /// Which kills there were before the ranks start. Without it, none are told.
+  /// Sets the counts of memory kills from before the ranks start. Without it, no memory kills are
+  /// reported.
   void count_from(std::shared_ptr<MemoryKills> kills) { kills_ = std::move(kills); }
   /// Calls `done` from the loop, once.
   void look(const EndedRank& rank, std::function<void(FoundAtEnd)> done);
@@ -48,7 +49,7 @@ class EndInquiry {
   class Thread {
    public:
     explicit Thread(Loop& loop) : loop_(loop), background_(loop) {}
-    /// Calls `done` from the loop, once: whether the work was done in time.
+    /// Calls `done` from the loop, once; `is_done`: the work was done in time.
     void run(std::function<void()> work, std::function<void(bool is_done)> done);
 
    private:
@@ -70,7 +71,7 @@ class EndInquiry {
   Thread memory_kills_;
   Thread cores_;
   Thread error_files_;
-  std::shared_ptr<MemoryKills> kills_;  ///< its thread's
+  std::shared_ptr<MemoryKills> kills_;  ///< used by the thread of `memory_kills_` only
 };
 
 }  // namespace train

@@ -19,7 +19,7 @@ namespace train {
 
 namespace {
 
-// What the agent holds of a rank: its pidfd and two pipes.
+// The descriptors that the agent keeps open for a rank: its pidfd and two pipes.
 constexpr int descriptors_of_rank = 3;
 // A port is held for IPv4 and IPv6.
 constexpr int descriptors_of_port = 2;
@@ -52,8 +52,8 @@ std::optional<std::int64_t> threads_of_machine() {
   return slash == text.npos ? std::nullopt : number_in(text.substr(slash + 1));
 }
 
-// How many threads this user has. The kernel counts them by real user; what is read here is the
-// effective one, which is the same but for setuid programs.
+// How many threads this user has. The kernel counts them by real user; /proc shows the effective
+// user, which differs only for setuid programs.
 std::int64_t threads_of_user() {
   std::int64_t count = 0;
   for (const int pid : all_processes()) {
@@ -64,8 +64,9 @@ std::int64_t threads_of_user() {
   return count;
 }
 
-// True for root and for whoever may administer the machine. Also in a user namespace, where the
-// processes of this user outside of it are not seen and nothing can be said.
+// True for root and for processes with CAP_SYS_ADMIN or CAP_SYS_RESOURCE. Also true in a user
+// namespace: the processes of this user outside of it cannot be seen, so the limit cannot be
+// checked.
 bool may_have_any_number_of_processes() {
   constexpr unsigned long long may_administer = 1ull << 21 | 1ull << 24;  // SYS_ADMIN, SYS_RESOURCE
   unsigned inside = 0;
@@ -100,7 +101,7 @@ std::optional<RoomLimit> descriptor_limit(int ranks, int ports) {
   room.used_by = "the agent";
   room.name = "open files, ulimit -Hn";
   room.most = static_cast<std::int64_t>(limit.rlim_cur);
-  // Far from the limit, the descriptors that are open need not be counted.
+  // Far below the limit, open descriptors need not be counted.
   if (room.needed + more_than_agents_have <= room.most) return std::nullopt;
   room.used = count_open_files();
   room.hint = "raise this user's hard limit of open files there, or place fewer ranks on it";
@@ -121,7 +122,7 @@ std::optional<RoomLimit> user_limit(int ranks, std::optional<std::int64_t> of_ma
     return std::nullopt;
   RoomLimit room = process_limit(ranks);
   room.most = static_cast<std::int64_t>(limit.rlim_cur);
-  // When even all threads of the machine are fewer, those of the user need not be counted.
+  // If even all threads of the machine are within the limit, the user's need not be counted.
   if (of_machine && *of_machine + room.needed <= room.most) return std::nullopt;
   if (may_have_any_number_of_processes()) return std::nullopt;
   room.used_by = fmt::format("user {}", ::getuid());
@@ -141,7 +142,8 @@ std::optional<RoomLimit> machine_limit(int ranks, std::optional<std::int64_t> of
   return room;
 }
 
-// "0::/a/b" of the one hierarchy, or "5:pids:/a/b" of one for pids; empty when there is neither.
+// The path in "0::/a/b" (cgroup version 2) or "5:pids:/a/b" (version 1); empty when there is
+// neither.
 std::string group_of(const std::string& groups, std::string& subfolder) {
   std::string found;
   for (std::size_t begin = 0; begin < groups.size();) {

@@ -19,13 +19,13 @@ namespace train {
 
 namespace {
 
-// The kernel's log has some thousand records.
+// A bound for reading: the kernel's log has some thousand records.
 constexpr int most_records = 200'000;
 constexpr std::size_t longest_record = 16u << 10;
 constexpr std::size_t most_levels = 32;
-// The clock of the kernel's log is not quite that of processes.
+// The clock of the kernel's log differs slightly from CLOCK_MONOTONIC.
 constexpr nanoseconds clock_slack = std::chrono::seconds(2);
-// The process namespace that the kernel itself has (PROC_PID_INIT_INO).
+// The inode of the host's own process namespace (PROC_PID_INIT_INO).
 constexpr ino_t host_pid_namespace = 0xEFFFFFFC;
 
 template <class Number>
@@ -36,8 +36,8 @@ std::optional<Number> number_at(std::string_view text) {
   return number;
 }
 
-// The value of the last ",NAME=VALUE" before `end`, which becomes where that begins: names of
-// processes and cgroups may hold anything, and come before what is looked for.
+// The value of the last ",NAME=VALUE" before `end`; `end` becomes its start. The text is parsed
+// from its end, because names of processes and cgroups, which come first, may contain anything.
 std::optional<std::string_view> take_last(std::string_view text, std::string_view name,
                                           std::size_t& end) {
   const std::string key = fmt::format(",{}=", name);
@@ -83,7 +83,7 @@ std::optional<KernelMemoryKill> kill_in_sentence(std::string_view text) {
                           Instant(0)};
 }
 
-// "NAME N" of a line.
+// The number N of the line "NAME N".
 std::uint64_t count_in(const std::string& lines, std::string_view name) {
   const std::string all = "\n" + lines;
   const std::size_t at = all.find(fmt::format("\n{} ", name));
@@ -91,7 +91,7 @@ std::uint64_t count_in(const std::string& lines, std::string_view name) {
   return number_at<std::uint64_t>(std::string_view(all).substr(at + name.size() + 2)).value_or(0);
 }
 
-// The path of this process in that hierarchy, or nothing.
+// The path of this process in the hierarchy that `is_it` selects; `nullopt` if there is none.
 std::optional<std::string> own_path(bool (*is_it)(std::string_view controllers)) {
   const std::string text = read_small_file("/proc/self/cgroup");
   for (const auto& [hierarchy, path] : cgroups_in(text))
@@ -161,7 +161,7 @@ MemoryKills::MemoryKills(std::string cgroup, MemoryKillPlaces places)
     root = places_.memory_cgroups;
     cgroup = root + *own;
   }
-  // Not every cgroup counts; those around it count what is killed in it, in version 2.
+  // Not every cgroup has counters; in version 2, the cgroups around it count its kills too.
   while (cgroup.size() >= root.size() && cgroup.starts_with(root) && levels_.size() < most_levels) {
     const std::string counts =
         cgroup + (is_first_version_ ? "/memory.oom_control" : "/memory.events");
@@ -179,7 +179,7 @@ MemoryKills::Level MemoryKills::read(const std::string& directory) const {
   return {directory, count_in(events, "oom_kill"), count_in(events, "oom")};
 }
 
-// Empty where there is none, or where it is not known.
+// Empty if the cgroup has no limit, or the limit is not known.
 std::string MemoryKills::limit_of(const std::string& directory) const {
   constexpr std::uint64_t none = std::uint64_t{1} << 60;
   const auto limit = number_at<std::uint64_t>(
@@ -203,11 +203,11 @@ std::optional<KernelMemoryKill> MemoryKills::logged_kill(int pid) const {
   for (int i = 0; log && i < most_records; ++i) {
     const ssize_t size =
         uninterrupted([&] { return ::read(log.get(), record.data(), record.size()); });
-    if (size < 0 && errno == EPIPE) continue;  // overwritten meanwhile; the next one is there
+    if (size < 0 && errno == EPIPE) continue;  // overwritten meanwhile; the next read goes on
     if (size <= 0) break;
     auto kill = memory_kill_in({record.data(), static_cast<std::size_t>(size)});
     if (!kill || kill->pid != pid || kill->at + clock_slack < since_) continue;
-    // The sentence that follows the summary does not say whose limit it was.
+    // The "Killed process" record that follows the summary does not name the limiting cgroup.
     const bool says_less = found && kill->limiting_cgroup.empty() && found->is_of_cgroup;
     if (!says_less) found = std::move(kill);
   }
@@ -221,7 +221,7 @@ std::optional<message::MemoryKill> MemoryKills::counted_kill() {
   bool has_limit = false;
   for (Level& level : levels_) {
     const Level now = read(level.directory);
-    ++level.kills;  // one rank's; the others ask for theirs
+    ++level.kills;  // accounts for one rank; each other rank accounts for its own
     if (!has_limit && now.hits > level.hits) {
       kill.limit = of_cgroup(limit_of(level.directory));
       has_limit = true;

@@ -17,14 +17,14 @@ namespace train {
 
 namespace {
 
-// While nothing comes, looks become rare: most ranks never report anything.
+// While no metrics come, files are read less often: most ranks never report any.
 constexpr std::chrono::milliseconds shortest_pause{250};
 constexpr std::chrono::milliseconds longest_pause{2'000};
-// After a change, for what comes with it.
+// How long to wait after a change, so that changes that come together are read together.
 constexpr std::chrono::milliseconds after_change{20};
 constexpr std::chrono::seconds metrics_patience{2};
-// Of one file at a time, so that ranks take turns, and of all together, so that little waits in
-// memory.
+// Limits in bytes of one read: per file, so that ranks take turns, and of all files together, so
+// that little waits in memory.
 constexpr std::size_t most_of_one = 256u << 10;
 constexpr std::size_t least_of_one = 16u << 10;
 constexpr std::size_t most_of_all = 1u << 20;
@@ -32,10 +32,10 @@ constexpr std::size_t most_at_the_end = 64u << 20;
 
 }  // namespace
 
-// Only the thread touches it while it works. It is not kept open: there may be hundreds.
+// Used by the thread only while it works. The file is not kept open: there may be hundreds.
 struct MetricsFiles::File {
   std::string path;
-  ino_t inode = 0;  ///< that was read last
+  ino_t inode = 0;  ///< of the file that was read last
   std::uint64_t offset = 0;
 
   std::string read(std::size_t limit) {
@@ -53,7 +53,7 @@ struct MetricsFiles::File {
   }
 };
 
-// One time that the thread reads all files.
+// One pass of the thread over all files.
 struct MetricsFiles::Look {
   struct Wanted {
     int rank = 0;
@@ -69,14 +69,14 @@ struct MetricsFiles::Look {
   }
 };
 
-// A rank may have reported before it is watched.
+// Also reads the file soon: the rank may have reported before the watch exists.
 void MetricsFiles::watch(int rank, const std::string& path) {
   files_[rank] = std::make_shared<File>(File{path});
   await_changes();
   note_change();
 }
 
-// Where the kernel has no watch for a file, it is asked for one again with the next look.
+// If the kernel refuses a watch for a file, the next look tries again.
 void MetricsFiles::await_changes() {
   if (is_paused_) return;
   for (const auto& [rank, file] : files_) {
@@ -85,7 +85,7 @@ void MetricsFiles::await_changes() {
   }
 }
 
-// Waited for again once the files are looked at: a rank may write all the time.
+// The watch is renewed only when the files are read: a rank may write all the time.
 void MetricsFiles::changed(int rank) {
   next_changes_.erase(rank);
   note_change();
@@ -120,7 +120,7 @@ void MetricsFiles::look() {
   work->of_one = std::clamp(most_of_all / work->wanted.size(), least_of_one, most_of_one);
   const auto begun = background_.run([work] { work->run(); }, [this, work] { looked(*work); });
   is_looking_ = begun.has_value();
-  if (!begun) look_later();  // without a thread; those that end do not wait for one
+  if (!begun) look_later();  // no thread could be started; the limits of `endings_` still hold
 }
 
 void MetricsFiles::looked(const Look& work) {

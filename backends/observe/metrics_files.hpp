@@ -12,11 +12,11 @@
 
 namespace train {
 
-/// Reads what ranks append to their metrics files, while they run, from a thread beside the loop: a
-/// rank may have put anything in place of its file. What is appended is told at once, at most 50
-/// times a second; where the kernel does not tell of it (the file is another one now, or there are
-/// no watches left), within two seconds, and sooner while more comes. Only regular files count; one
-/// that becomes shorter, or is another one now, is read from its beginning.
+/// Reads what ranks append to their metrics files, while they run, on a thread beside the loop: a
+/// rank may have put anything in place of its file. Appended bytes are reported at once, at most 50
+/// times a second; if the kernel does not notify of them (the file was replaced, or no inotify
+/// watches are left), within two seconds, and sooner while more bytes come. Only regular files are
+/// read; a file that became shorter or was replaced is read from its beginning.
 class MetricsFiles {
  public:
   using OnMetrics = std::function<void(int rank, std::string_view bytes)>;
@@ -27,12 +27,13 @@ class MetricsFiles {
   MetricsFiles(const MetricsFiles&) = delete;
   MetricsFiles& operator=(const MetricsFiles&) = delete;
 
-  /// The file at `path`, which is there, is this rank's.
+  /// Starts to read the metrics file of this rank at `path`, which must exist.
   void watch(int rank, const std::string& path);
-  /// The rank has ended: what is left in its file is told, 64 MiB at most, and 1 MiB of it also
-  /// while paused. Then calls `done` from the loop; also when nothing can be read for two seconds.
+  /// Call it when the rank has ended: reports the rest of its file, 64 MiB at most, the first 1 MiB
+  /// of it even while paused. Then calls `done` from the loop; also when nothing could be read for
+  /// two seconds.
   void finish(int rank, std::function<void()> done);
-  /// Nothing is read any more of ranks that have not ended.
+  /// Stops reading the files of ranks that have not ended.
   void forget_all();
   /// Nothing is read while paused.
   void pause();

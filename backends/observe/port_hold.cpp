@@ -38,13 +38,13 @@ EphemeralRange ephemeral_range() {
 
 unsigned random_number() {
   unsigned number = 0;
-  // Where the kernel has no randomness yet, every host begins at the same port, and takes the next
-  // one when that is in use.
+  // If the kernel has no randomness yet, every host begins at the same port, and takes the next one
+  // when that is in use.
   if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = 0;
   return number;
 }
 
-// A port outside of the ephemeral range; 0, "any ephemeral one", when that covers everything.
+// A port outside of the ephemeral range; 0, for any ephemeral port, if that range covers all ports.
 std::uint16_t candidate(const EphemeralRange& range, unsigned index) {
   const unsigned below = range.first > lowest_port ? range.first - lowest_port : 0;
   const unsigned above_start = std::max(range.last + 1, lowest_port);
@@ -82,8 +82,8 @@ int bind_wildcard(int socket, int family, std::uint16_t port) {
   return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
-// Binds without SO_REUSEADDR: the kernel then refuses the port if anybody at all has it, another
-// hold included.
+// Binds without SO_REUSEADDR: the kernel then refuses a port that any other socket has, another
+// hold's included.
 std::optional<BoundSocket> bind_alone(int family, std::uint16_t port, int& error) {
   constexpr int on = 1;
   BoundSocket bound{Descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)), 0};
@@ -100,7 +100,7 @@ std::optional<BoundSocket> bind_alone(int family, std::uint16_t port, int& error
   return bound;
 }
 
-// The sockets of both families on one port; fewer where a family is switched off, none on error.
+// The sockets of both families on one port; only one if a family is disabled, none on error.
 std::vector<BoundSocket> bind_both(std::uint16_t port, int& error) {
   std::vector<BoundSocket> sockets;
   for (const int family : {AF_INET, AF_INET6}) {
@@ -144,8 +144,8 @@ Result<std::vector<PortHold>> PortHold::take(int count) {
   return holds;
 }
 
-// Set after the bind: the kernel looks at the option of a bound socket when another one wants to
-// bind.
+// Sets the option after the bind: the kernel checks it on the bound socket when another socket
+// wants to bind.
 void PortHold::share() {
   constexpr int on = 1;
   for (Descriptor& socket : sockets_)

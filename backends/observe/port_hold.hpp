@@ -10,10 +10,10 @@
 namespace train {
 
 /// A TCP port of this host that is ours on all addresses, IPv4 and IPv6: bound, but not listening.
-/// Until it is shared nobody else can bind it. From then on the kernel still gives it to nobody as
-/// an ephemeral port, but any server that sets SO_REUSEADDR can listen on it, as rendezvous servers
-/// do; the kernel asks for nothing else, so a server of another user can as well, and be first.
-/// `PortWatch` finds that out afterwards; nothing here prevents it.
+/// Until it is shared no other process can bind it. After that the kernel still does not hand it
+/// out as an ephemeral port, but any server that sets SO_REUSEADDR can listen on it, as rendezvous
+/// servers do; the kernel requires nothing else, so a server of another user can listen on it as
+/// well, and may be first. `PortWatch` detects that afterwards; nothing here prevents it.
 ///
 /// Checked with Linux 6.18 and torch 1.13: its TCPStore (the server behind `env://`) starts and
 /// serves on the port both while it is shared and after the release, so the hold may be kept until

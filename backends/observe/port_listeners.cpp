@@ -32,7 +32,7 @@ bool read_line(std::string_view text, Line& line) {
   const std::string copy(text.substr(0, 300));
   unsigned port = 0;
   unsigned uid = 0;
-  char blank[2];  // after the whole number: the last line may be cut anywhere
+  char blank[2];  // the blank proves that the uid is complete: the last line may be cut anywhere
   const int count = ::sscanf(copy.c_str(),
                              " %*u: %*32[0-9A-Fa-f]:%4x %*32[0-9A-Fa-f]:%*4x %2x "
                              "%*[0-9A-Fa-f]:%*[0-9A-Fa-f] %*[0-9A-Fa-f]:%*[0-9A-Fa-f] "
@@ -76,7 +76,7 @@ std::string listening_part(const char* path) {
   return text;
 }
 
-// The users that a process runs as: real, effective, saved and of the file system.
+// The user ids of a process: real, effective, saved and file system.
 void add_users_of(int pid, std::set<unsigned>& users) {
   const std::string status = read_small_file("/proc/" + std::to_string(pid) + "/status");
   const std::size_t place = status.find("\nUid:");
@@ -98,7 +98,7 @@ std::set<unsigned> users_of_descendants() {
   return users;
 }
 
-// In a user namespace, users that it does not know all have this number.
+// In a user namespace, all users that it does not map have the overflow uid.
 bool may_be_anybody(unsigned uid) {
   unsigned overflow = 65'534;
   unsigned first = 0;
@@ -135,7 +135,7 @@ std::vector<PortListener> listeners() {
 ListenerOwner owner_of_listener(const PortListener& listener) {
   if (listener.uid == ::geteuid()) return ListenerOwner::ours;
   if (listener.uid == 0 || may_be_anybody(listener.uid)) return ListenerOwner::unknown;
-  // Ranks may be run as somebody else (sudo, su, the users of a container).
+  // Ranks may run as other users (sudo, su, the users of a container).
   return users_of_descendants().contains(listener.uid) ? ListenerOwner::ours : ListenerOwner::other;
 }
 

@@ -7,27 +7,27 @@
 
 namespace train {
 
-/// A TCP socket that listens on this host, on whichever address.
+/// A TCP socket that listens on this host, on any address.
 struct PortListener {
   std::uint16_t port = 0;
-  unsigned uid = 0;  ///< who made the socket, as this process's user namespace numbers users
+  unsigned uid = 0;  ///< the owner of the socket, in the numbers of this process's user namespace
 
   bool operator==(const PortListener&) const = default;
 };
 
-/// The listeners in the text of /proc/net/tcp or /proc/net/tcp6, as proc(5) describes it; lines
-/// that are none are skipped.
+/// The listeners in the text of /proc/net/tcp or /proc/net/tcp6, as proc(5) describes it; skips all
+/// other lines.
 std::vector<PortListener> listeners_in(std::string_view table);
 
-/// The listeners of this network namespace, IPv4 and IPv6; at most 4 MiB of each table is read, and
-/// nothing is seen where /proc does not show them.
+/// The listeners of this network namespace, IPv4 and IPv6. Reads at most 4 MiB of each table; empty
+/// if /proc does not show the tables.
 std::vector<PortListener> listeners();
 
-/// Whose a listener is.
+/// The owner of a listener.
 enum class ListenerOwner {
-  ours,     ///< this user's, or that of a user as whom a descendant of this process runs
-  other,    ///< another user's
-  unknown,  ///< root's, who can take any port and runs containers for others, or that of a user
+  ours,     ///< this user, or a user as which a descendant of this process runs
+  other,    ///< another user
+  unknown,  ///< root, which can take any port and runs containers for other users, or a user
             ///< without a number in this user namespace
 };
 ListenerOwner owner_of_listener(const PortListener& listener);

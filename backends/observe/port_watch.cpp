@@ -9,8 +9,8 @@ namespace train {
 
 namespace {
 
-// Ranks need a second or more before they listen anywhere. A look before that finds nothing, and
-// costs time at the very moment when everything starts.
+// Ranks need a second or more before they listen on a port. An earlier look would find nothing and
+// cost time while everything starts.
 constexpr std::chrono::milliseconds first_pause{500};
 constexpr std::chrono::seconds longest_port_pause{30};
 
@@ -48,7 +48,8 @@ PortWatch::Found PortWatch::look_at(const std::set<std::uint16_t>& ports) {
   return found;
 }
 
-// Whoever asks while a look is under way waits for the next one: this one may have begun too early.
+// A `look` requested while another is under way waits for the next one: the current one may have
+// begun too early.
 void PortWatch::begin() {
   if (std::exchange(is_looking_, true)) return;
   timer_.reset();
@@ -57,7 +58,7 @@ void PortWatch::begin() {
   const auto begun = background_.run([found, ports = open_] { *found = look_at(ports); },
                                      [this, found, waiting] { looked(*found, waiting); });
   if (begun) return;
-  // Without a thread nobody can look, but those who asked must be answered.
+  // Without a thread there is no look, but `done` must be called.
   is_looking_ = false;
   for (auto& done : waiting) loop_.post(std::move(done));
   look_later();

@@ -11,18 +11,18 @@
 
 namespace train {
 
-/// Looks who listens on ports of this host that are held for ranks (`PortHold::share`): often at
-/// first, then every half minute, until a listener of this user is on each of them, or one of
-/// another user is found on any. Looking is done beside the loop.
+/// Checks which user listens on ports of this host that are held for ranks (`PortHold::share`):
+/// often at first, then every half minute; each port until a listener of this user or of another
+/// user is found on it. The checks run beside the loop.
 class PortWatch {
  public:
   using OnTaken = std::function<void(const PortListener& other)>;
 
-  /// `on_taken` comes from the loop, once for each port that another user has.
+  /// `on_taken` is called from the loop, once for each port on which another user listens.
   PortWatch(Loop& loop, std::set<std::uint16_t> ports, OnTaken on_taken);
 
-  /// Also looks now, and then calls `done` from the loop; `done` comes too where no look is needed
-  /// any more, or none is possible.
+  /// Checks now as well, and then calls `done` from the loop; also if no check is needed any more,
+  /// or none is possible.
   void look(std::function<void()> done);
 
  private:
@@ -37,7 +37,7 @@ class PortWatch {
   void look_later();
 
   Loop& loop_;
-  std::set<std::uint16_t> open_;  ///< ports on which no listener was seen yet, ours or another's
+  std::set<std::uint16_t> open_;  ///< ports on which no listener was seen yet
   OnTaken on_taken_;
   nanoseconds pause_;
   bool is_looking_ = false;

@@ -26,7 +26,7 @@ std::vector<UsageOfRank> UsageMeter::look(const std::map<int, int>& rank_of_proc
     const auto process = processes.find(pid);
     if (process == processes.end()) continue;
     Rank& known = ranks_.try_emplace(rank, Rank{process->second.start, {}, {}}).first->second;
-    if (known.start != process->second.start) continue;  // it is another one's by now
+    if (known.start != process->second.start) continue;  // the pid was reused
     const Sum& sum = sums[rank];
     RankUsage& usage = known.usage;
     const nanoseconds cpu = std::max(sum.cpu + known.ended, cpu_of_cgroup());
@@ -38,9 +38,10 @@ std::vector<UsageOfRank> UsageMeter::look(const std::map<int, int>& rank_of_proc
   return used;
 }
 
-// All that may be of a rank is below that, or its subreaper has adopted it. A process whose parent
-// ends while this goes down is met at the end, among the children of the subreaper; one that was of
-// a rank before is looked for by its number, since what is not found counts as ended.
+// All processes that may belong to a rank are below it, or adopted by its subreaper. A process
+// whose parent ends during this walk is found at the end, among the children of the subreaper.
+// Processes that belonged to a rank before are also looked up by pid, because a process that is not
+// found counts as ended.
 UsageMeter::Processes UsageMeter::processes_of(const std::map<int, int>& rank_of_process) const {
   Processes found;
   std::vector<int> new_ones;
@@ -70,8 +71,8 @@ UsageMeter::Processes UsageMeter::processes_of(const std::map<int, int>& rank_of
   return found;
 }
 
-// A process is of the rank that its parent is of; else, where it has left that, of the one whose
-// session it is in, or that it was of before.
+// A process belongs to the rank of its parent; if the parent belongs to none, to the rank whose
+// session it is in, or to which it belonged at the last look.
 std::map<int, UsageMeter::Member> UsageMeter::members_among(
     const Processes& processes, const std::map<int, int>& rank_of_process) const {
   std::map<int, std::optional<int>> known;
@@ -85,8 +86,8 @@ std::map<int, UsageMeter::Member> UsageMeter::members_among(
   };
   std::map<int, Member> members;
   for (const auto& [first, status_of_first] : processes) {
-    // Up to one of which it is known. Numbers may be given anew while they are read: no circle of
-    // parents is followed twice.
+    // Goes up to the first process whose rank is known. Pids may be reused while /proc is read, so
+    // parents may form a circle: each process is visited only once.
     std::vector<int> line;
     int at = first;
     for (auto process = processes.find(at); process != processes.end() && !known.contains(at);
@@ -111,7 +112,8 @@ std::map<int, UsageMeter::Member> UsageMeter::members_among(
   return members;
 }
 
-// What has left a rank is waited for by none of it.
+// A process that has left its rank is not waited for by a process of the rank, so its CPU time is
+// in no parent's account: it is added here when the process has ended.
 void UsageMeter::count_ended(const std::map<int, Member>& members) {
   for (const auto& [pid, before] : members_) {
     const auto now = members.find(pid);
@@ -121,7 +123,7 @@ void UsageMeter::count_ended(const std::map<int, Member>& members) {
   }
 }
 
-// "usage_usec N", the first line of its times.
+// Parses "usage_usec N", the first line of cpu.stat.
 nanoseconds UsageMeter::cpu_of_cgroup() const {
   constexpr std::string_view name = "usage_usec ";
   if (cgroup_.empty()) return {};

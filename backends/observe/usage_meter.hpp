@@ -12,21 +12,20 @@
 
 namespace train {
 
-/// Measures what ranks use, each with all that it has started, by what /proc says of processes:
-/// those below the parent of the ranks, their subreaper, and no others of the host. For one thread
-/// at a time.
+/// Measures the CPU time and memory of ranks, each with all its descendants, from /proc. Reads only
+/// the processes below the parent of the ranks, their subreaper. For one thread at a time.
 ///
-/// What has left its rank (a daemon) is known by the session of that, or by an earlier look. What
-/// began and ended between two looks counts where its parent has waited for it.
+/// A process that has left its rank (a daemon) is assigned by its session, or by an earlier look. A
+/// process that began and ended between two looks counts only if its parent has waited for it.
 class UsageMeter {
  public:
-  /// This cgroup, of version 2, is of one rank alone, and of the commands beside it: its CPU time
-  /// is the rank's, whatever has become of the processes. Not so its memory, which has what was
-  /// read of files as well. Empty: there is none.
+  /// Sets a cgroup of version 2 that contains only one rank and the commands beside it: its CPU
+  /// time counts as the rank's, including that of ended processes. Its memory is not used, because
+  /// it includes the page cache. Empty: there is no such cgroup.
   void count_cgroup(std::string path) { cgroup_ = std::move(path); }
 
-  /// What these ranks use by now, which are given by their processes; those that are gone are left
-  /// out. No figure of a rank is ever less than before, but for that of its memory now.
+  /// The usage of these ranks, given by their pids, until now; skips ranks that are gone. Except
+  /// for the current memory, no number of a rank ever decreases.
   std::vector<UsageOfRank> look(const std::map<int, int>& rank_of_process);
 
   /// How many processes the last look has read.
@@ -36,14 +35,14 @@ class UsageMeter {
   using Processes = std::map<int, ProcessStatus>;
   struct Rank {
     std::uint64_t start = 0;  ///< of its process
-    nanoseconds ended{0};     ///< CPU time of what had left it, and has ended
+    nanoseconds ended{0};     ///< CPU time of ended processes that had left it
     RankUsage usage;
   };
   struct Member {
     int rank = 0;
     std::uint64_t start = 0;
     nanoseconds cpu{0};
-    bool has_left = false;  ///< its parent is none of the rank's
+    bool has_left = false;  ///< its parent does not belong to the rank
   };
   struct Sum {
     nanoseconds cpu{0};

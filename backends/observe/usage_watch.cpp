@@ -10,8 +10,8 @@ namespace train {
 namespace {
 
 constexpr std::chrono::seconds longest_usage_pause{5};
-// As many times what a look has cost: a twentieth of a percent. All that an agent does where its
-// ranks are idle is to take a tenth.
+// The pause is at least this many times the CPU time of a look: a twentieth of a percent of a CPU.
+// With idle ranks the whole agent may take a tenth of a percent.
 constexpr int rest = 2'000;
 
 nanoseconds cpu_of_this_thread() {
@@ -55,7 +55,7 @@ void UsageWatch::look() {
     look_later();
   });
   is_looking_ = begun.has_value();
-  if (!begun) look_later();  // without a thread
+  if (!begun) look_later();  // no thread could be started
 }
 
 std::optional<RankUsage> UsageWatch::end(int rank, const ExitStatus& status) {

@@ -15,25 +15,25 @@
 
 namespace train {
 
-/// Measures what ranks use while they run, beside the loop: soon after their start, then every five
-/// seconds, and less often where that would take more than a twentieth of a percent of a CPU: where
-/// they have thousands of processes and threads.
+/// Measures the usage of ranks while they run, beside the loop: soon after their start, then every
+/// five seconds, and less often if that would take more than a twentieth of a percent of a CPU
+/// (when they have thousands of processes and threads).
 class UsageWatch {
  public:
   using OnMeasured = std::function<void(std::vector<UsageOfRank> ranks)>;
 
-  /// `on_measured` comes from the loop.
+  /// `on_measured` is called from the loop.
   UsageWatch(Loop& loop, OnMeasured on_measured)
       : loop_(loop),
         on_measured_(std::move(on_measured)),
         background_(loop, Background::Idle::goes) {}
 
-  /// As `UsageMeter::count_cgroup`; before the first rank.
+  /// Like `UsageMeter::count_cgroup`. Call it before the first rank is watched.
   void count_cgroup(std::string path) { meter_->count_cgroup(std::move(path)); }
-  /// This process is this rank.
+  /// Starts to measure this rank, whose process is `pid`.
   void watch(int rank, int pid);
-  /// It has ended so: what it has used in all, by the kernel's account of it and by what was
-  /// measured, whichever says more. Nothing: neither says anything.
+  /// Call it when the rank has ended. Returns its total usage: the larger of the kernel's account
+  /// in `status` and the measured values. `nullopt` if neither is known.
   std::optional<RankUsage> end(int rank, const ExitStatus& status);
 
  private:
@@ -46,7 +46,7 @@ class UsageWatch {
   std::map<int, int> rank_of_process_;                                        ///< of ranks that run
   std::map<int, RankUsage> measured_;                                         ///< the last, by rank
   nanoseconds pause_ = std::chrono::seconds(1);
-  nanoseconds least_pause_{0};  ///< after what the last look has cost
+  nanoseconds least_pause_{0};  ///< from the cost of the last look
   bool is_looking_ = false;
   std::unique_ptr<Subscription> next_look_;
   Background background_;

@@ -13,7 +13,7 @@ namespace {
 
 // An interpreter, its option and the script.
 constexpr int most_words = 3;
-// A login has a handful; what a ProxyCommand may start has no end.
+// A login has a few processes; a ProxyCommand may start any number.
 constexpr std::size_t most_processes = 256;
 
 bool runs(int pid, std::string_view program) {

@@ -5,7 +5,8 @@
 
 namespace train {
 
-/// Whether a process below `pid` runs this program, which may be a script. Empty: none.
+/// Whether a descendant of `pid` runs this program, which may be a script. False when `program` is
+/// empty.
 bool is_run_below(int pid, const std::string& program);
 
 }  // namespace train

@@ -9,20 +9,20 @@ namespace train {
 
 namespace {
 
-// ssh takes the first value that it sees of an option, so that these win over its files.
+// ssh uses the first value of an option, so these take precedence over its files.
 constexpr std::array fixed_options = {
     "BatchMode=yes",
-    "UpdateHostKeys=no",  // many at once would all rewrite known_hosts
+    "UpdateHostKeys=no",  // concurrent processes would all rewrite known_hosts
     "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "Tunnel=no",
     "PermitLocalCommand=no",
-    "RemoteCommand=none",  // beside a command of ours it is an error
-    // A ControlMaster that runs already is used. A new one of ours would live on after us, or carry
-    // sessions of other programs.
+    "RemoteCommand=none",  // an error together with a command
+    // An existing ControlMaster is used. A new one would outlive this process, or carry sessions of
+    // other programs.
     "ControlMaster=no",
-    "LogLevel=DEBUG1",  // tells how far it has come, and the fingerprint of an unknown key
+    "LogLevel=DEBUG1",  // reports the progress, and the fingerprint of an unknown key
 };
 
-// What the hosts file says of the host, as ssh's own command line would.
+// The settings of the hosts file, as arguments of ssh.
 std::vector<std::string> host_arguments(const Host& host) {
   std::vector<std::string> arguments;
   if (host.port) arguments.insert(arguments.end(), {"-p", std::to_string(*host.port)});

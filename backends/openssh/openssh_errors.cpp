@@ -16,11 +16,11 @@ namespace {
 
 using Tries = OpensshFailure::Tries;
 
-// What ssh exits with for its own trouble; also when a signal ended the program on the host.
+// The exit status of ssh for its own errors; also when a signal ended the program on the host.
 constexpr int own_trouble = 255;
 constexpr std::size_t max_said = 600;
 
-// The line of the text that holds `words`; empty when none does.
+// The line of the text that contains `words`; empty when none does.
 std::string_view line_with(std::string_view text, std::string_view words) {
   const std::size_t at = text.find(words);
   if (at == text.npos) return {};
@@ -40,7 +40,7 @@ std::string_view after(std::string_view line, std::string_view words) {
   return at == line.npos ? std::string_view() : line.substr(at + words.size());
 }
 
-// The text without the lines that hold `words`, which our own message says already.
+// The text without the lines that contain `words`, which our own message already covers.
 std::string without_lines_with(std::string_view text, std::string_view words) {
   std::string rest;
   while (!text.empty()) {
@@ -68,7 +68,7 @@ std::string exit_text(const ExitStatus& end) {
               : fmt::format("was killed by signal {}", *end.signal);
 }
 
-// What a login shell has printed; empty, or with a "; " before it.
+// The output of a login shell, after "; "; empty when there is none.
 std::string printed(const OpensshLog& log, const std::string& noise) {
   const std::string said = printable(log.text(), max_said);
   if (!said.empty()) return fmt::format("; it said '{}'", said);
@@ -111,7 +111,7 @@ OpensshFailure unknown_key(const OpensshLog& log, const Host& host, const std::s
   std::string ssh = openssh_command_to_type(host);
   ssh.insert(3, " -o StrictHostKeyChecking=ask");
   const std::string& key = log.host_key();
-  // When ssh asks, one can answer with the fingerprint: it then accepts no other key.
+  // The user can answer ssh's question with the fingerprint: it then accepts no other key.
   return failure(fmt::format("the host key of {} is not known: {}", at, key),
                  fmt::format("compare the fingerprint with the host's own (on it: ssh-keygen -lf, "
                              "for /etc/ssh/ssh_host_*_key.pub); only if it is the same, run '{} "
@@ -175,8 +175,8 @@ OpensshFailure no_connection(std::string_view reason, const std::string& at) {
                  reason.starts_with("Connection reset") ? Tries::few : Tries::one);
 }
 
-// True when both the ssh to the jump host and the one through it lost their server before it
-// greeted them: the jump host may have too many logins.
+// True when both the ssh to the jump host and the one through it lost their server before its
+// greeting: the jump host may have too many logins.
 bool is_jump_host_overrun(std::string_view text) {
   constexpr std::string_view no_greeting = "kex_exchange_identification: ";
   return has_any(after(text, no_greeting), {no_greeting});
@@ -200,14 +200,14 @@ OpensshFailure broken_proxy(const OpensshLog& log, const Host& host, const std::
   return broken;
 }
 
-// Whether the connection ended with the words that come from a server with too many logins.
+// Whether the connection ended with the messages that an overloaded server causes.
 bool was_cut_off(const OpensshLog& log) {
   return has_any(log.text(), {"kex_exchange_identification: ", "ssh_exchange_identification: ",
                               "banner exchange: ", "Connection closed by ", "Connection reset by ",
                               "Broken pipe"});
 }
 
-// What answered sent too much, or no greeting of SSH: trying again does not help.
+// The peer sent too much, or no SSH greeting: a retry does not help.
 OpensshFailure no_ssh_server(const OpensshLog& log, const std::string& at) {
   return failure(
       fmt::format("what listens at {} does not greet as an SSH server does; ssh said '{}'", at,
@@ -246,7 +246,7 @@ std::string openssh_endpoint(const OpensshLog& log, const Host& host) {
   std::string port = log.port();
   if (address.empty()) {
     address = host.address.empty() ? host.name : host.address;
-    // A port that the hosts file does not name is in ssh_config.
+    // A port that is not in the hosts file is in ssh_config.
     port = host.port ? std::to_string(*host.port) : "";
   }
   if (port.empty()) return printable(address, 300);

@@ -10,31 +10,31 @@
 
 namespace train {
 
-/// Why an ssh process did not come as far as the login.
+/// Why an ssh process failed before the login.
 struct OpensshFailure {
-  /// How many times in all to try: more than once where the trouble may pass.
+  /// The total number of tries: more than one when the trouble may be temporary.
   enum class Tries { one = 1, few = 3, many = 8 };
   Error error;  ///< of class `host`, with the cause and the next step
   Tries tries = Tries::one;
-  bool is_refusal = false;  ///< it, or a jump host, takes nothing of what ssh can log in with
+  bool is_refusal = false;  ///< the host, or a jump host, refused all of ssh's credentials
 };
 
-/// Reads the cause from ssh's own words.
+/// Determines the cause from ssh's messages.
 OpensshFailure login_failure(const OpensshLog& log, const Host& host, const ExitStatus& end);
 
-/// Nothing happened for `seconds` at the stage that the log tells, but that the host may have
-/// printed `noise`.
+/// Nothing happened for `seconds` at the stage of the log, except that the host may have printed
+/// `noise`.
 Error silence_error(const OpensshLog& log, const Host& host, double seconds,
                     const std::string& noise = {});
 
-/// ssh ended before the agent was ready; `noise` is what the host printed instead of answers.
+/// ssh ended before the agent was ready; `noise` is other output of the host.
 Error start_error(const OpensshLog& log, const Host& host, const ExitStatus& end,
                   const std::string& noise);
 
-/// ssh ended after that.
+/// ssh ended after the agent was ready.
 Error lost_agent_error(const OpensshLog& log, const Host& host, const ExitStatus& end);
 
-/// Where ssh goes: "10.77.1.3:22", or, while it has not said so, the host as it was declared.
+/// The target of ssh: "10.77.1.3:22", or the declared host until the log has the address.
 std::string openssh_endpoint(const OpensshLog& log, const Host& host);
 
 }  // namespace train

@@ -26,11 +26,12 @@ namespace {
 
 constexpr int default_ssh_port = 22;
 constexpr std::size_t max_name = 200;
-// An sshd waits no longer for a login (LoginGraceTime); nor does a window that nobody sees keep a
-// host from being tried again.
+// An sshd waits no longer for a login (LoginGraceTime). The limit also ensures that a prompt in an
+// unseen window does not block retries.
 constexpr nanoseconds question_limit = std::chrono::seconds(120);
 constexpr nanoseconds own_end_margin = std::chrono::seconds(1);
-constexpr int max_reads = 16;  // of read_buffer's size in a row; then others have their turn
+constexpr int max_reads = 16;  // reads in a row, each of read_buffer's size; then others have their
+                               // turn
 constexpr int max_last_reads = 256;
 
 // Whether this machine has the address. Behind a proxy, the host sees the address of another
@@ -74,7 +75,7 @@ void OpensshLink::begin() {
 
 void OpensshLink::on_program(const Result<std::string>& program) {
   const OpensshOptions& options = shared_->options;
-  // Without ssh the settings of the host cannot be had either.
+  // Without ssh the settings of the host cannot be read either.
   if (!program) return fail_with(program.error());
   program_ = *program;
   if (!options.settings_of) return on_settings(settings_);
@@ -119,7 +120,7 @@ void OpensshLink::launch() {
   phase_ = Phase::bootstrap;
   ++tries_;
   watch_process();
-  // Until ssh says how far it is, one deadline covers all stages.
+  // Until ssh reports a stage, one deadline covers all stages.
   set_deadline(connect_limit() + login_limit() + shared_->options.start_timeout);
 }
 
@@ -134,7 +135,7 @@ void OpensshLink::watch_process() {
                                           [this] { keep_alive(&OpensshLink::read_output); });
 }
 
-// The link may be destroyed inside a callback of its own.
+// The link may be destroyed inside one of its callbacks.
 void OpensshLink::keep_alive(void (OpensshLink::*action)()) {
   const auto self = shared_from_this();
   (this->*action)();
@@ -159,8 +160,7 @@ void OpensshLink::read_errors() {
   follow_log();
 }
 
-// Longer than the ConnectTimeout, since ssh keeps to that by itself and then goes on to the next
-// address.
+// Longer than the ConnectTimeout, since ssh enforces that itself and then tries the next address.
 nanoseconds OpensshLink::connect_limit() const {
   if (call_.connect_limit) return *call_.connect_limit + own_end_margin;
   const nanoseconds ours = shared_->options.connect_timeout;
@@ -174,7 +174,7 @@ nanoseconds OpensshLink::login_limit() const {
   return std::max(ours, nanoseconds(*settings_.connect_timeout) + ours / 2);
 }
 
-// Each stage has a deadline of its own, until the host itself has answered.
+// Each stage has its own deadline, until the host itself has answered.
 void OpensshLink::follow_log() {
   tell_accepted_keys();
   if (phase_ != Phase::bootstrap || is_uploading_ || has_process_ended_) return;
@@ -214,8 +214,8 @@ void OpensshLink::tell_accepted_keys() {
 
 void OpensshLink::read_output() {
   auto& buffer = shared_->read_buffer;
-  // After its end only what is in the socket's buffer is read: a program that it has started may
-  // hold the other end and write for ever.
+  // After the end of the process, reads only what is in the socket's buffer: a program that it has
+  // started may hold the other end and write forever.
   const int most = has_process_ended_ ? max_last_reads : max_reads;
   for (int i = 0; process_.stream && i < most; ++i) {
     const ssize_t count = read_some(process_.stream.get(), buffer.data(), buffer.size());
@@ -264,8 +264,8 @@ void OpensshLink::become_open() {
   if (phase_ == Phase::streaming) flush();
 }
 
-// Behind a proxy or an existing master only the host knows under which address it was reached; one
-// that does not know either is called by its name.
+// Behind a proxy or an existing master, only the host knows the address at which it was reached;
+// without that, its declared name is used.
 LinkInfo OpensshLink::link_info() const {
   LinkInfo info;
   info.transport = "openssh";
@@ -288,9 +288,9 @@ void OpensshLink::flush() {
     const ssize_t count = uninterrupted(
         [&] { return ::send(process_.stream.get(), front.data(), front.size(), MSG_NOSIGNAL); });
     if (count < 0 && errno == EAGAIN) break;
-    if (count < 0) bytes.clear();  // the end of the stream tells the owner
+    if (count < 0) bytes.clear();  // the end of the stream reports it to the owner
     if (count > 0) bytes.consume(static_cast<std::size_t>(count));
-    // One timer a second is enough to see that an upload goes on.
+    // Restarting the timer once a second is enough to detect a stalled upload.
     const Instant now = shared_->loop.now();
     if (phase_ == Phase::bootstrap && now - upload_progress_ > std::chrono::seconds(1)) {
       upload_progress_ = now;

@@ -16,8 +16,8 @@
 
 namespace train {
 
-/// One host behind one ssh process at a time. How it begins and what travels is in
-/// openssh_link.cpp, how it ends in openssh_link_end.cpp.
+/// The link to one host, over one ssh process at a time. Its start and its data are in
+/// openssh_link.cpp, its end in openssh_link_end.cpp.
 class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
  public:
   OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, AgentCall call, LinkEvents events);
@@ -25,23 +25,23 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   OpensshLink(const OpensshLink&) = delete;
   OpensshLink& operator=(const OpensshLink&) = delete;
 
-  /// Begins; called once, from the loop.
+  /// Starts; called once, from the loop.
   void begin();
-  /// Begins a try; called from the loop, when there is room for another set-up.
+  /// Starts a try; called from the loop, when the window has room.
   void start();
   void send(std::shared_ptr<const std::string> bytes);
-  /// ssh, or a ProxyCommand of it, has started the program that asks for passphrases, which has not
-  /// had its time yet.
+  /// Whether ssh, or its ProxyCommand, runs the program that asks for passphrases, and the time
+  /// limit for the answer has not passed.
   bool is_asking() const;
   std::size_t unsent_bytes() const { return queue_.size(); }
-  /// Closes the link; no event comes any more.
+  /// Closes the link; no events follow.
   void close();
   bool is_closed() const { return phase_ == Phase::closed; }
 
  private:
   enum class Phase {
-    waiting,    ///< for its settings, for room in the window or for the next try
-    bootstrap,  ///< ssh runs; the agent does not yet
+    waiting,    ///< for settings, room in the window or a retry
+    bootstrap,  ///< ssh runs; the agent is not ready yet
     streaming,
     closed,
   };
@@ -69,7 +69,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   void retry_or_fail();
   void drop_process(nanoseconds patience);
   void await_upload();
-  /// `passed`: of the same wait, before this.
+  /// `passed`: the part of the same wait that is already over.
   void set_deadline(nanoseconds delay, nanoseconds passed = nanoseconds(0));
   void on_deadline(nanoseconds delay);
   void fail_with(const Error& error);
@@ -98,7 +98,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   std::unique_ptr<Subscription> deadline_;
 
   OpensshLog log_;
-  OpensshStage timed_stage_ = OpensshStage::starting;  ///< what the deadline is for
+  OpensshStage timed_stage_ = OpensshStage::starting;  ///< the stage of the current deadline
   int timed_connections_ = 0;
   std::optional<BootstrapTalk> bootstrap_;
   bool is_uploading_ = false;

@@ -9,9 +9,9 @@ namespace train {
 
 namespace {
 
-// How long after the end of the stream the process may still run, unless something is wrong.
+// How long the process may normally run after the end of the stream.
 constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
-// How long ssh may run on so that what was sent last reaches the host.
+// How long ssh may keep running so that the last bytes reach the host.
 constexpr nanoseconds last_words = std::chrono::seconds(1);
 
 }  // namespace
@@ -22,7 +22,7 @@ void OpensshLink::on_process_end(const ExitStatus& end) {
   process_.pid = -1;
   end_ = end;
   if (is_closed()) return;
-  // Everything that it has written can be read now.
+  // All output of the process can be read now.
   read_errors();
   if (is_closed()) return;
   log_.finish();
@@ -71,7 +71,7 @@ void OpensshLink::retry_or_fail() {
   });
 }
 
-// Nobody who launches waits for a minute without a word.
+// Tells the user about a pause before the timeout, which is a minute.
 void OpensshLink::await_upload() {
   const OpensshOptions& options = shared_->options;
   const bool is_told = !has_told_pause_ && options.upload_notice < options.upload_stall;
@@ -94,7 +94,7 @@ void OpensshLink::set_deadline(nanoseconds delay, nanoseconds passed) {
 
 void OpensshLink::on_deadline(nanoseconds delay) {
   if (has_stream_ended_) return conclude();
-  if (is_asking()) return set_deadline(delay);  // a person is slow
+  if (is_asking()) return set_deadline(delay);  // the user may be slow
   const double seconds =
       static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(delay).count()) /
       1000;

@@ -30,7 +30,7 @@ std::string_view between(std::string_view text, std::string_view before, std::st
   return text.substr(0, text.find(after));
 }
 
-// ssh's own words that are not about trouble.
+// Lines of ssh that are not about problems.
 bool is_chatter(std::string_view line) {
   return line.starts_with("Transferred: sent ") || line.starts_with("Bytes per second: sent ") ||
          line.starts_with("OpenSSH_");
@@ -71,7 +71,7 @@ void OpensshLog::read_line(std::string_view line) {
 }
 
 void OpensshLog::read_debug(std::string_view line) {
-  // From here on the host's own program writes as well.
+  // After the login, the program on the host writes to the same stream.
   if (stage_ == OpensshStage::logged_in) return;
   if (take_prefix(line, "Connecting to ")) {
     // "gpu-a [10.77.1.3] port 22."
@@ -82,7 +82,8 @@ void OpensshLog::read_debug(std::string_view line) {
   } else if (line == "Connection established.") {
     reach(OpensshStage::exchanging);
   } else if (take_prefix(line, "Setting implicit ProxyCommand from ProxyJump: ")) {
-    // The line is "ssh -l me -J a -W '[%h]:%p' b". Jump hosts print the same later, about theirs.
+    // The line is "ssh -l me -J a -W '[%h]:%p' b". Jump hosts print such a line later, about their
+    // own jump hosts.
     if (jump_host_.empty()) jump_host_ = fact(line.substr(line.rfind(' ') + 1));
   } else if (line.starts_with("Executing proxy command: ")) {
     is_proxied_ = true;
@@ -104,9 +105,10 @@ void OpensshLog::read_debug(std::string_view line) {
   }
 }
 
-// "me@there ED25519-SK SHA256:... agent" of a key: its comment may hold anything.
+// `accepted_key_` is "me@there ED25519-SK SHA256:... agent"; the comment at its beginning may
+// contain anything.
 void OpensshLog::authenticated(std::string_view method) {
-  if (stage_ == OpensshStage::logged_in) return;  // these are words of the host
+  if (stage_ == OpensshStage::logged_in) return;  // this line is from the host
   const std::string_view key = accepted_key_;
   const std::string_view type = key.substr(0, key.rfind(" SHA256:"));
   if (method.starts_with("gssapi-"))
@@ -118,7 +120,7 @@ void OpensshLog::authenticated(std::string_view method) {
   reach(OpensshStage::logged_in);
 }
 
-// A key that was accepted before the host has shown its own is one of a jump host.
+// A key that was accepted before the host has shown its own belongs to a jump host.
 void OpensshLog::add_accepted_key(std::string_view host, std::string_view type, bool is_written) {
   if (accepted_keys_.size() >= max_accepted) return;
   const bool is_jump_host = host_key_.empty();

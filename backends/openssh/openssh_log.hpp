@@ -10,30 +10,30 @@
 
 namespace train {
 
-/// How far an ssh process has come.
+/// The progress of an ssh process.
 enum class OpensshStage {
-  starting,    ///< reads its files, looks up the name
+  starting,    ///< reads its files, resolves the name
   connecting,  ///< to one of the addresses
   exchanging,  ///< connected, or its ProxyCommand runs: greetings and keys are exchanged
   logging_in,  ///< the host has proved to own the key that it showed
   logged_in,
 };
 
-/// A host key that ssh has accepted because it is new.
+/// A new host key that ssh has accepted.
 struct AcceptedKey {
-  std::string host;  ///< as known_hosts calls it
+  std::string host;  ///< as in known_hosts
   std::string key;   ///< "ssh-ed25519 SHA256:..."; of a jump host only its type, "ED25519"
   bool is_jump_host = false;
-  bool is_written = true;  ///< false: no file took it
+  bool is_written = true;  ///< false: it could not be added to a file
 };
 
-/// Reads what ssh writes to its standard error at LogLevel DEBUG1. What matters of its own lines is
-/// kept as facts; what is left is text for people: errors, and after the login the words of the
-/// program on the host. Takes bounded memory, whatever is fed.
+/// Parses ssh's standard error at LogLevel DEBUG1. Relevant lines of ssh are kept as facts. The
+/// rest is text for the user: errors, and after the login the output of the program on the host.
+/// Memory is bounded for any input.
 class OpensshLog {
  public:
   void feed(std::string_view bytes);
-  /// There is no more: a last line without an end counts.
+  /// The input has ended: a last line without a newline counts.
   void finish();
 
   OpensshStage stage() const { return stage_; }
@@ -41,21 +41,21 @@ class OpensshLog {
   int connections() const { return connections_; }
   /// Whether a ProxyCommand or ProxyJump makes the connection.
   bool is_proxied() const { return is_proxied_; }
-  /// The last one of a ProxyJump, without its user; empty: none.
+  /// The last host of a ProxyJump, without its user; empty: none.
   const std::string& jump_host() const { return jump_host_; }
-  /// The numeric address that is connected to, and its port; empty with a proxy.
+  /// The numeric address of the connection, and its port; empty with a proxy.
   const std::string& address() const { return address_; }
   const std::string& port() const { return port_; }
   const std::string& user() const { return user_; }
   /// "ssh-ed25519 SHA256:..."; empty before the host has shown its key.
   const std::string& host_key() const { return host_key_; }
-  /// What the host was logged in to with; `file` before that, and with a ControlMaster.
+  /// How the login was authenticated; `file` before the login, and with a ControlMaster.
   LoginMeans means() const { return means_; }
   /// The keys that were offered to the host: "/home/me/.ssh/id_ed25519 ED25519". At most 8.
   const std::vector<std::string>& offered_keys() const { return offered_keys_; }
   /// The keys that were accepted since the last call. At most 8 are kept.
   std::vector<AcceptedKey> take_accepted_keys() { return std::exchange(accepted_keys_, {}); }
-  /// The last 4 KiB of what is for people, in lines; begins anew with the login.
+  /// The last 4 KiB of text for the user, in lines; cleared at the login.
   const std::string& text() const { return text_; }
 
  private:

@@ -66,7 +66,7 @@ void OpensshShared::say(const std::string& line) const {
   if (options.say) options.say(line);
 }
 
-// ssh asks one agent only: the best one there is.
+// ssh asks only one agent: it gets the best one.
 std::vector<std::string> OpensshShared::environment() const {
   std::vector<std::string> result = options.environment;
   if (!options.logins) return result;

@@ -25,33 +25,33 @@ using MakeContextStore = std::function<std::unique_ptr<ContextStore>(Loop&)>;
 /// Counts the GPUs that the ranks of this session may use.
 using CountGpus = std::function<HostGpus()>;
 
-/// The identities of this host's GPUs, by the numbers of `HostGpus`; empty where they are not
-/// known.
+/// The identities of this host's GPUs, indexed as in `HostGpus`; empty if they are not known.
 struct GpuNames {
   std::vector<std::string> cuda = {};
   std::vector<std::string> rocm = {};
-  std::string type = {};  ///< of NVIDIA's, where all are of one
+  std::string type = {};  ///< of NVIDIA's GPUs, if all have the same
 };
 using NameGpus = std::function<GpuNames()>;
 
 /// What NVIDIA's driver says of the GPUs of this session.
 using AskDevices = std::function<Result<DeviceReport>()>;
 
-/// What an agent cannot do by itself, since these rooms know of processes only.
+/// Functions that an agent gets from outside, because the rooms of the agent know only processes.
 struct AgentMeans {
   MakeContextStore make_contexts = {};  ///< without it, contexts are refused
   RankCgroups cgroups = RankCgroups::none;
-  Fence* fence = nullptr;     ///< that its guard watches, if there is one
+  Fence* fence = nullptr;     ///< watched by the guard, if there is one
   CountGpus count_gpus = {};  ///< without it, there are no GPUs; any thread may call it
-  NameGpus name_gpus = {};    ///< likewise; without it, they have no identities
-  /// The CPUs of this session; likewise. Without it no rank is bound.
+  NameGpus name_gpus = {};    ///< without it, GPUs have no identities; any thread may call it
+  /// The CPUs of this session. Without it no rank is bound. Any thread may call it.
   std::function<CpuTopology()> look_at_cpus = {};
-  /// Likewise: the processes that compute on GPUs, those of tasks too (`LeaseHolder::pid`).
+  /// The processes that compute on GPUs, including those of tasks (`LeaseHolder::pid`). Any thread
+  /// may call it.
   std::function<std::vector<LeaseHolder>()> gpu_users = {};
   AskDevices ask_devices = {};  ///< likewise; without it, memory of GPUs is not waited for
-  /// To its guard, if there is one: what is sent there is held as long as that lives.
+  /// The socket to the guard, if there is one: descriptors sent there stay open while it lives.
   KeepingSocket guard = {};
-  std::string lease_folder = {};  ///< empty: the usual one
+  std::string lease_folder = {};  ///< empty: the default
 };
 
 }  // namespace train

@@ -27,8 +27,8 @@ std::string link_target(const char* path) {
   return {text, size > 0 ? static_cast<size_t>(size) : 0};
 }
 
-// Every login over SSH has a number of its own where audit is on, and a cgroup of its own where
-// systemd runs; elsewhere all logins look alike.
+// Each SSH login has its own session number if audit is on, and its own cgroup if systemd runs;
+// elsewhere all logins look alike.
 std::string login_of(const std::string& process) {
   const std::string cgroups = "\n" + read_small_file("/proc/" + process + "/cgroup");
   const size_t systemd = cgroups.find(":name=systemd:");
@@ -47,7 +47,7 @@ bool take_number(std::string_view& text, Number& number) {
   return true;
 }
 
-// "3" or, of trial 12, "3.12".
+// "3" or, for trial 12, "3.12".
 void take_rank_number(std::string_view text, AgentRecord::Rank& rank) {
   const char* const end = text.data() + text.size();
   int number = -1;
@@ -113,7 +113,7 @@ AgentRecord parse_agent_record(std::string_view text) {
   AgentRecord record;
   while (true) {
     const size_t end = text.find('\n');
-    if (end == text.npos) return record;  // what has no end was cut off
+    if (end == text.npos) return record;  // a line without a newline was cut off
     parse_line(text.substr(0, end), record);
     text.remove_prefix(end + 1);
   }
@@ -161,7 +161,8 @@ Result<void> AgentRecorder::begin(const HostDirectory& directory, const std::str
   AgentRecord record = record_of(agent_);
   if (cgroups == RankCgroups::where_possible)
     record.cgroup = path_for_cgroup(cgroup_name(key, record.agent)).value_or("");
-  // The cgroup is written down before it is made, so that it is found whatever happens in between.
+  // The cgroup is recorded before it is made, so that a sweep finds it even if this process dies in
+  // between.
   if (!*moved || !append(moved->get(), to_text(record)))
     return fail(ErrorClass::host, fmt::format("cannot write '{}': {}", path, system_reason(errno)),
                 errno == ENOSPC ? "make room on this file system" : "");
@@ -188,9 +189,9 @@ void AgentRecorder::forget(AttemptId attempt) {
   attempts_.erase(attempt);
 }
 
-// A line that cannot be written (the disk is full) is no reason to end the rank: the mark in its
-// environment finds it as well. Nothing is read in /proc/PID here, because the kernel would then
-// have to clean up there when the rank ends, which takes longer than all of this.
+// A line that cannot be written (the disk is full) is no reason to end the rank: a sweep also finds
+// it by the mark in its environment. Does not read /proc/PID: the kernel would then have to clean
+// up there when the rank ends, which takes longer than this whole function.
 void AgentRecorder::add(const SpawnedProcess& process, int trial, int number) {
   const std::lock_guard lock(files_mutex_);
   if (!file_) return;

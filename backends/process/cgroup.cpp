@@ -27,11 +27,11 @@ namespace train {
 
 namespace {
 
-// Where version 2 is mounted: alone, or beside version 1.
+// The mount points of cgroup version 2: alone, or beside version 1.
 constexpr const char* mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 constexpr std::string_view name_start = "train-";
 constexpr size_t list_limit = size_t{8} << 20;
-constexpr int most_entries = 4096;  // of folders that others fill as well
+constexpr int most_entries = 4096;  // of folders that other programs use as well
 constexpr int poll_milliseconds = 2;
 
 bool is_cgroup2(const std::string& path) {
@@ -56,7 +56,7 @@ bool is_within(const std::string& path, const std::string& ancestor) {
   return path == ancestor || path.starts_with(joined(ancestor, ""));
 }
 
-// That of version 2.
+// The cgroup of version 2.
 std::string own_cgroup() {
   const std::string text = read_small_file("/proc/self/cgroup");
   for (const auto& [hierarchy, path] : cgroups_in(text))
@@ -81,15 +81,15 @@ std::vector<int> listed_in(const std::string& directory) {
   return pids;
 }
 
-// Whether this process is in the cgroup that the kernel names, as seen through this mount: in a
-// container the mount may show other cgroups.
+// Whether `directory` really is the cgroup of this process: in a container the mount may show other
+// cgroups than /proc/self/cgroup names.
 bool contains_this_process(const std::string& directory) {
   const std::vector<int> pids = listed_in(directory);
   return std::find(pids.begin(), pids.end(), ::getpid()) != pids.end();
 }
 
-// Moving a process needs the right to write to the list of processes of the innermost cgroup that
-// holds both.
+// Moving a process needs write permission for cgroup.procs of the innermost cgroup that contains
+// both `from` and `to`.
 bool may_move(const std::string& mount, const std::string& from, const std::string& to) {
   std::string common = from;
   while (!is_within(to, common)) common = parent_of_path(common);
@@ -114,8 +114,8 @@ bool write_word(const std::string& path, std::string_view word) {
   return file && ::write(file.get(), word.data(), word.size()) == static_cast<ssize_t>(word.size());
 }
 
-// Removes cgroups that dead agents have left. One with processes in it cannot be removed; an empty
-// one is kept when its agent lives, which is about to use it.
+// Removes cgroups that dead agents have left. The kernel refuses to remove one with processes in
+// it; an empty one is kept while its agent lives, which is about to use it.
 void remove_empty_ones(const std::string& parent) {
   FolderReader folder(parent);
   int looked_at = 0;

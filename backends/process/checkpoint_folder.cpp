@@ -22,11 +22,11 @@ namespace {
 
 constexpr const char* mark_name = ".train-folder";
 constexpr std::size_t mark_length = 32;
-// For a mark that another host has begun to write, and that becomes visible here.
+// How long to wait until a mark that another host writes is visible here.
 constexpr std::chrono::seconds mark_limit{10};
 constexpr std::chrono::milliseconds mark_interval{20};
 
-// Seconds. A draft is there for a moment.
+// Seconds. A draft normally exists for a moment only.
 constexpr std::time_t old_draft = 600;
 constexpr std::size_t most_names = 1000;
 
@@ -42,13 +42,13 @@ tl::unexpected<Error> no_folder(const std::string& path, const char* what, int e
       "checkpoint_storage names a folder that every host has and that you can write in");
 }
 
-// The folder and those around it: 0 or errno.
+// Makes the folder and its parents. Returns 0 or errno.
 int make_folders(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string folder = path.substr(0, end);
     struct stat status {};
     const int failed = ::mkdir(folder.c_str(), 0777) == 0 ? 0 : errno;
-    // One further up may be none of ours to make, and there all the same.
+    // A parent may exist although this user may not make it (EACCES, EROFS).
     const bool is_there = failed == 0 || ::stat(folder.c_str(), &status) == 0;
     if (!is_there) return failed;
     if (failed != 0 && !S_ISDIR(status.st_mode)) return ENOTDIR;
@@ -56,9 +56,9 @@ int make_folders(const std::string& path) {
   }
 }
 
-// Drafts of agents that were killed before they could remove them. Files are as old as the clock of
-// their file system says, which is that of our own draft too. A folder may be large: drafts that
-// are not among its first names stay.
+// Removes the drafts of agents that were killed before they could do so. The age of a file is
+// compared with that of our own draft, since both are set by the clock of the file system. A folder
+// may be large: only its first 1000 names are considered.
 void remove_old_drafts(const std::string& folder, const std::string& draft) {
   struct stat own {};
   if (::stat(draft.c_str(), &own) != 0) return;
@@ -73,7 +73,7 @@ void remove_old_drafts(const std::string& folder, const std::string& draft) {
   }
 }
 
-// 0 or errno. A server may refuse the bytes only when the file is closed.
+// Returns 0 or errno. Checks close() as well: a server may report a failed write only then.
 int make_file(const std::string& path, const std::string& text) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!file) return errno;
@@ -81,17 +81,17 @@ int make_file(const std::string& path, const std::string& text) {
   return ::close(file.release()) != 0 && failed == 0 ? errno : failed;
 }
 
-// A link appears with the whole text behind it, for all hosts at once. There are file systems
-// without links: there it appears empty first.
+// Creates the mark as a hard link, so that it appears with its whole text, for all hosts at once.
+// On file systems without hard links it is written in place and is empty at first.
 int make_mark(const std::string& mark, const std::string& draft, const std::string& text) {
   if (::link(draft.c_str(), mark.c_str()) == 0 || errno == EEXIST) return 0;
   const int failed = make_file(mark, text);
   if (failed == EEXIST) return 0;
-  if (failed != 0) (void)::unlink(mark.c_str());  // half of one is none, for whoever comes next
+  if (failed != 0) (void)::unlink(mark.c_str());  // so that the next host can write it
   return failed;
 }
 
-// Empty where there is none after the limit.
+// Empty if there is still no valid mark after the limit.
 std::string read_mark(const std::string& mark) {
   const auto deadline = std::chrono::steady_clock::now() + mark_limit;
   while (true) {

@@ -34,8 +34,8 @@ Children::~Children() {
   const bool may_wait = std::any_of(children_.begin(), children_.end(),
                                     [](const auto& item) { return item.second.may_end_itself; });
   if (may_wait && wait_for_all(own_end_limit)) return;
-  // Each leads a process group of its own number, which nobody else can have until the child is
-  // collected.
+  // Each child leads a process group whose number is its pid; the number cannot be reused before
+  // the child is reaped.
   for (const auto& [pid, child] : children_) signal_group(pid, SIGTERM);
   if (wait_for_all(term_limit)) return;
   for (const auto& [pid, child] : children_) signal_group(pid, SIGKILL);
@@ -74,7 +74,8 @@ void Children::signal_after(pid_t pid, nanoseconds patience, int signal) {
 void Children::collect(pid_t pid) {
   const auto found = children_.find(pid);
   if (found == children_.end() || !has_ended(found->second.pidfd)) return;
-  // Also ends what the child has started and left behind, such as a ProxyCommand of ssh.
+  // Also ends the processes that the child has started and left behind, such as a ProxyCommand of
+  // ssh.
   if (rest_ == Rest::ends) signal_group(pid, found->second.on_end ? SIGTERM : SIGKILL);
   const auto status = reap(found->second.pidfd.get(), loop_.now());
   if (status && !*status) return;
@@ -83,7 +84,7 @@ void Children::collect(pid_t pid) {
   if (child.on_end) child.on_end(status ? **status : ExitStatus{.at = loop_.now()});
 }
 
-// Collects without the loop, which does not run any more.
+// Reaps without the loop, which does not run any more.
 bool Children::wait_for_all(milliseconds limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
   while (!children_.empty()) {

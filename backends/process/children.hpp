@@ -11,31 +11,31 @@
 
 namespace train {
 
-/// Children of this process, each the leader of a session of its own. They are collected when they
-/// end, from the loop, whether or not somebody still asks.
+/// Children of this process, each the leader of a session of its own. They are reaped when they
+/// end, from the loop, even if their owner has forgotten them.
 class Children {
  public:
-  /// What becomes of children that are still there when this object goes.
+  /// What happens to children that still run when this object is destroyed.
   enum class Rest {
-    goes_on,  ///< they are left alone, as is what any child has started
-    ends,     ///< they are ended; whenever a child ends, so does what it has started
+    goes_on,  ///< they and their descendants are left alone
+    ends,     ///< they are ended; when a child ends, its process group is ended too
   };
-  /// How the child ended; without code and signal when somebody else has collected it.
+  /// How the child ended; without code and signal when it was reaped elsewhere.
   using OnEnd = std::function<void(const ExitStatus&)>;
 
   Children(Loop& loop, Rest rest) : loop_(loop), rest_(rest) {}
-  /// With `Rest::ends`, ends the children that are left and waits for them, for about two seconds
-  /// at most.
+  /// With `Rest::ends`, ends the remaining children and waits for them, for about two seconds at
+  /// most.
   ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  /// Owns a child from now on; `on_end` is called from the loop, once.
+  /// Takes ownership of a child; `on_end` is called from the loop, once.
   void add(pid_t pid, Descriptor pidfd, OnEnd on_end);
-  /// The owner does not want to hear of this child any more. No effect on one that has ended.
+  /// `on_end` of this child is not called any more. No effect on one that has ended.
   void forget(pid_t pid);
-  /// The same; the child has `patience` to end by itself, then it is asked to end, and killed if it
-  /// does not, together with what it has started. No effect on one that has ended.
+  /// The same; the child has `patience` to end by itself, then its process group gets SIGTERM, and
+  /// half a second later SIGKILL. No effect on one that has ended.
   void dismiss(pid_t pid, nanoseconds patience);
 
  private:

@@ -11,20 +11,20 @@
 
 namespace train {
 
-/// Notes each call to a file system while it lasts: a dead server lets a call hang for ever, and
-/// only this note says on which path. One thread makes calls, others may look meanwhile.
+/// Notes the file system call that is under way: with a dead server a call hangs for ever, and only
+/// this note says on which path. One thread makes calls; other threads may read the note meanwhile.
 class FileCalls {
  public:
-  /// A call that has not come back yet.
+  /// A call that has not returned yet.
   struct Call {
     std::string text;  ///< "stat of '/nfs/data'"
     Instant since{0};  ///< CLOCK_BOOTTIME
   };
 
-  /// The call that has not come back yet, if there is one.
+  /// The call that has not returned yet, if there is one.
   std::optional<Call> current() const;
 
-  /// Makes a call, noted as "NAME of 'PATH'", and returns what it does; errno is the call's.
+  /// Makes a call, noted as "NAME of 'PATH'", and returns its result; errno is the call's.
   template <class Ask>
   auto operator()(std::string_view name, const std::string& path, Ask ask) {
     begin(name, path);

@@ -49,8 +49,8 @@ Result<HostDirectory> HostDirectory::find(const std::string& key,
 Result<HostDirectory> HostDirectory::open(const std::string& path) {
   auto directory = make_own_folder(AT_FDCWD, path, path);
   if (!directory) return tl::make_unexpected(directory.error());
-  // Cleaners ask for an exclusive lock and skip what they do not get. Where locks do not exist
-  // there is nothing to hold, and age alone decides.
+  // Cleaners of /tmp try an exclusive lock and skip a folder if they do not get it. On file systems
+  // without locks, only the age of the files protects them.
   (void)::flock(directory->get(), LOCK_SH | LOCK_NB);
   return HostDirectory(path, std::move(*directory));
 }
@@ -121,7 +121,7 @@ void HostDirectory::remove_file(const std::string& key, const std::string& name,
 
 Result<void> HostDirectory::remove(const std::string& key) const {
   Result<void> first = check_key(key);
-  if (!first) return first;  // an empty key would mean everybody's things
+  if (!first) return first;  // an empty key would remove the files of all agents
   const std::atomic<bool> to_the_end{false};
   note(first, unlink_file(descriptor(), socket_name(key)), socket_path(key));
   note(first, remove_tree(descriptor(), key, to_the_end), run_directory(key));

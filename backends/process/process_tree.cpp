@@ -22,8 +22,8 @@ constexpr int round_milliseconds = 20;
 // A process with more children than this is dealt with in several rounds.
 constexpr size_t polled_children = 256;
 
-// Signals one process found in /proc, if its number still means a child of `parents`: the number
-// may have been given to a stranger since. Returns 0, ESRCH or EPERM.
+// Signals one process found in /proc, if it is still a child of one of `parents`: its pid may have
+// been reused by an unrelated process meanwhile. Returns 0, ESRCH or EPERM.
 int signal_child(int pid, int signal, const std::set<int>& parents) {
   const Descriptor process = open_process(pid);
   if (!process) return ESRCH;
@@ -58,8 +58,8 @@ std::vector<Survivor> list_descendants() {
 
 }  // namespace
 
-// The arguments of a process are in its memory, which nobody can look at while the process waits
-// for it in the kernel: then only the name is told.
+// The arguments of a process are in its memory, and reading them may block while the process is in
+// uninterruptible sleep ('D'): then only its name is used.
 Survivor describe(int pid) {
   const auto status = status_of(pid);
   const bool is_stuck = status && status->state == 'D';
@@ -77,10 +77,10 @@ bool signal_group(int leader, int signal) {
 }
 
 std::vector<Survivor> kill_descendants(const std::function<std::set<int>()>& keep, int signal) {
-  // Only when there are children: what was looked at in /proc, the kernel has to clean up when that
-  // process ends.
+  // Skips /proc when there are no children: the kernel has to clean up each entry that was read
+  // when that process ends.
   if (!has_child()) return {};
-  // The whole tree is listed before the first signal: when a process ends, its children get another
+  // Lists the whole tree before the first signal: when a process ends, its children get another
   // parent and are not found below it any more.
   std::vector<int> queue = {::getpid()};
   std::set<int> tree = {::getpid()};

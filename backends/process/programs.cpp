@@ -19,14 +19,14 @@ namespace train {
 
 namespace {
 
-// What the kernel reads of a script (BINPRM_BUF_SIZE).
+// How many bytes of a script the kernel reads (BINPRM_BUF_SIZE).
 constexpr size_t script_head = 256;
 
 int ask_status(const std::string& path, struct stat& status, FileCalls* calls) {
   return noted(calls, "stat", path, [&] { return ::stat(path.c_str(), &status); });
 }
 
-// By effective ids, as exec and chdir do; this also sees access lists and read-only remounts.
+// Checks with the effective ids, as exec and chdir do; this also respects ACLs and noexec mounts.
 int ask_access(const std::string& path, FileCalls* calls) {
   return noted(calls, "access", path,
                [&] { return ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS); });
@@ -101,8 +101,8 @@ Result<std::string> search(std::string_view name, std::string_view path_variable
               hint);
 }
 
-// "did you mean 'lib/train.py'?", of what is beside a path that was written as `written`; empty
-// when nothing there is like it.
+// "did you mean 'lib/train.py'?", chosen from the files beside `path`, which the user wrote as
+// `written`; empty when none has a similar name.
 std::string similar_name(const std::string& path, const std::string& written, FileCalls* calls) {
   constexpr std::size_t most_looked_at = 1'000;
   const std::size_t end = path.rfind('/');
@@ -152,7 +152,7 @@ Result<void> check_program(const std::string& program, FileCalls* calls) {
     return fail(trouble.error_class, fmt::format("cannot execute '{}': {}", program, trouble.text));
   const auto interpreter = interpreter_of(program, calls);
   if (!interpreter) return {};
-  // A relative one depends on the directory that the script will run in.
+  // A relative interpreter is not checked: it depends on the directory that the script will run in.
   const bool has_return = interpreter->back() == '\r';
   const StartObstacle trouble =
       interpreter->front() == '/' || has_return ? obstacle(*interpreter, calls) : StartObstacle{};

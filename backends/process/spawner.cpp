@@ -16,8 +16,8 @@ namespace train {
 
 namespace {
 
-// Enough for a rank to print while the agent is busy. A user may have 64 MiB in the pipes of one
-// host; beyond that every new one, of whatever program, shrinks to 8 KiB.
+// Enough for a rank to print while the agent is busy. The kernel allows a user 64 MiB in all pipes
+// of a host; beyond that every new pipe, of any program, shrinks to 8 KiB.
 constexpr int pipe_capacity = 256 << 10;
 
 Result<Pipe> make_output_pipe() {
@@ -25,12 +25,12 @@ Result<Pipe> make_output_pipe() {
   if (!pipe) return pipe;
   if (::fcntl(pipe->read_end.get(), F_SETFL, O_NONBLOCK) != 0)
     return fail(ErrorClass::host, "cannot prepare a pipe: " + system_reason(errno));
-  // Best effort: 64 KiB, the default, serve as well.
+  // Best effort: the default of 64 KiB is sufficient.
   (void)::fcntl(pipe->write_end.get(), F_SETPIPE_SZ, pipe_capacity);
   return pipe;
 }
 
-// The next step for an errno that means the same whichever step has failed.
+// The hint for an errno that means the same in all steps of a start.
 std::string hint_of(int error) {
   switch (error) {
     case EAGAIN:
@@ -66,7 +66,7 @@ tl::unexpected<Error> explain_chdir(const ProcessSpec& spec, int error, FileCall
               hint_of(error));
 }
 
-// Why exec refuses a program that is there and may be executed.
+// Explains why exec refuses a program that exists and is executable.
 tl::unexpected<Error> explain_format(const ProcessSpec& spec, int error, FileCalls* calls) {
   const auto cannot = [&](const std::string& why, const std::string& hint) {
     return fail(ErrorClass::missing,

@@ -30,8 +30,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t most_names = 100'000;
 constexpr std::size_t random_length = 6;
 constexpr std::string_view random_letters = "abcdefghijklmnopqrstuvwxyz234567";
-// Another process makes its folder in a millisecond. One that is stopped meanwhile is waited for
-// this long; then the two may end up with different folders, but the task goes on.
+// Another process makes its folder in a millisecond. If it is stopped (SIGSTOP) meanwhile, this is
+// how long to wait for it; after that the two may use different folders, but the task goes on.
 constexpr auto agreement_limit = 5s;
 constexpr int longest_pause_milliseconds = 8;
 
@@ -58,12 +58,13 @@ bool is_same_folder(int one, int other) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-// How several processes of the user agree without a place that nobody else can disturb: a folder
-// is made under a hidden name, locked (exclusively), and then gets its name. Its maker looks
-// whether there is another one now. If so it gives way, removes its own and starts again; else it
-// turns the lock into a shared one, and from then on the folder counts for everybody. Of two makers
-// at least one sees the other, because both look after both their folders could be seen; and who
-// finds a folder that is still locked waits until it counts or is gone.
+// How several processes of the user agree on one folder in a place where other users can interfere:
+// A maker creates a folder under a hidden name, locks it (exclusively), and renames it to its final
+// name. Then it looks for other folders. If there is one, the maker removes its own and starts
+// again; else it turns the lock into a shared one, and from then on the folder is valid for all
+// processes. Of two makers at least one sees the other, because each looks only after its own
+// folder is visible. A process that finds a folder that is still locked exclusively waits until it
+// is valid or gone.
 class Search {
  public:
   Search(const std::vector<std::string>& places, const std::string& key)
@@ -95,8 +96,8 @@ class Search {
 
  private:
   struct Seen {
-    std::optional<StateFolder> best;  ///< of those that count
-    bool is_making = false;           ///< somebody makes one, or cleans it
+    std::optional<StateFolder> best;  ///< the best of the valid folders
+    bool is_making = false;           ///< a folder is locked: it is being made, or cleaned
   };
 
   bool is_late() const { return std::chrono::steady_clock::now() >= deadline_; }
@@ -115,8 +116,8 @@ class Search {
     return ::faccessat(folder.descriptor.get(), lock_name_.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   }
 
-  // Takes a shared lock on the folder and adds it to `seen`; not while it is being made, and not
-  // when it is gone meanwhile.
+  // Takes a shared lock on the folder and adds it to `seen`, unless it is still being made, or was
+  // removed meanwhile.
   void consider(Seen& seen, const Place& place, const std::string& name, Descriptor folder) const {
     if (::flock(folder.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       seen.is_making = true;
@@ -129,9 +130,9 @@ class Search {
     if (!seen.best || (has_key(found) && !has_key(*seen.best))) seen.best = std::move(found);
   }
 
-  // All folders that there are, without `own`. `train-UID` is opened first although it counts last:
-  // when it was made by somebody who has not seen a folder with a random name, it is younger than
-  // that folder, so this look sees that one too.
+  // Looks at all existing folders except `own`. Opens `train-UID` first although it has the lowest
+  // priority: if its maker has not seen a folder with a random name that this look misses as well,
+  // that folder is younger than `train-UID`, and its maker sees `train-UID`.
   Seen look(const StateFolder* own) const {
     const Place& first = places_.front();
     auto usual =
@@ -164,15 +165,15 @@ class Search {
     return names;
   }
 
-  // Nothing when another process was faster and the search begins again; an error when no place
-  // takes a folder.
+  // `nullopt` when another process was faster and the search begins again; an error when no folder
+  // can be made in any place.
   Result<std::optional<StateFolder>> make() {
     for (std::size_t i = 0; i <= places_.size(); ++i) {
       const Place& place = places_[i == 0 ? 0 : i - 1];
       const std::string name = i == 0 ? usual_name_ : usual_name_ + "-" + random_ending();
       auto made = make_in(place, name);
       if (made) return claim(place, name, std::move(*made));
-      // Another process of the user may have been first; else somebody else has the name.
+      // Another process of this user may have been first; else another user has the name.
       const auto there = open_own_folder(place.descriptor.get(), name, place.path + "/" + name);
       if (there) return std::optional<StateFolder>();
       if (has_name(place, name)) note(there.error().diagnostics.front().message);
@@ -186,15 +187,15 @@ class Search {
     return ::faccessat(place.descriptor.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   }
 
-  // Makes a folder that is exclusively locked from the moment that it has its name; or an errno
-  // value.
+  // Makes a folder that is exclusively locked from the moment it has its final name; or returns an
+  // errno value.
   static tl::expected<StateFolder, int> make_in(const Place& place, const std::string& name) {
     const int parent = place.descriptor.get();
     const std::string hidden = "." + name + "." + random_ending();
     if (::mkdirat(parent, hidden.c_str(), 0700) != 0) return tl::make_unexpected(errno);
     auto folder = open_own_folder(parent, hidden, place.path + "/" + hidden);
     int error = folder ? 0 : EACCES;
-    if (folder) (void)::flock(folder->get(), LOCK_EX | LOCK_NB);  // where there are locks
+    if (folder) (void)::flock(folder->get(), LOCK_EX | LOCK_NB);  // if the file system has locks
     if (folder && !give_name(parent, hidden, name)) error = errno;
     if (error == 0) return StateFolder{place.path + "/" + name, std::move(*folder)};
     (void)::unlinkat(parent, hidden.c_str(), AT_REMOVEDIR);
@@ -204,8 +205,8 @@ class Search {
   static bool give_name(int parent, const std::string& hidden, const std::string& name) {
     if (::renameat2(parent, hidden.c_str(), parent, name.c_str(), RENAME_NOREPLACE) == 0)
       return true;
-    // On file systems that cannot rename without replacing: a plain rename, which replaces at most
-    // an empty folder of ours.
+    // File systems that do not support RENAME_NOREPLACE: a plain rename, which replaces at most an
+    // empty folder of this user.
     return errno == EINVAL && ::renameat(parent, hidden.c_str(), parent, name.c_str()) == 0;
   }
 

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t read_size = 64u << 10;
 
-// More than a rank's pipe holds. A process that the rank has left behind may print for ever, so
-// even "all that is there now" has a limit.
+// More than a rank's pipe holds. Draining has a limit because a process that the rank has left
+// behind may print for ever.
 constexpr std::size_t drain_limit = 1u << 20;
 
 }  // namespace
@@ -26,7 +26,7 @@ Worker::Worker(Loop& loop, const SpawnedProcess& process, Events events)
       sources_{{Descriptor(process.stdout_fd), OutputStream::out, nullptr},
                {Descriptor(process.stderr_fd), OutputStream::err, nullptr}},
       events_(std::move(events)) {
-  const Descriptor not_needed(process.pidfd);  // others look for its end
+  const Descriptor not_needed(process.pidfd);  // the Subreaper reports the end
   for (Source& source : sources_) watch(source);
 }
 

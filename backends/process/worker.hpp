@@ -13,26 +13,26 @@
 
 namespace train {
 
-/// A running rank: its process, which a `Subreaper` collects, and its two pipes.
+/// A running rank: its process, which a `Subreaper` reaps, and its two pipes.
 class Worker {
  public:
   struct Events {
     std::function<void(OutputStream, std::string_view)> on_output;
-    std::function<void(const ExitStatus&)> on_end;  ///< from `end`, after all that it had printed
+    std::function<void(const ExitStatus&)> on_end;  ///< called by `end`, after the last output
   };
 
   Worker(Loop& loop, const SpawnedProcess& process, Events events);
 
   int pid() const { return pid_; }
   bool ended() const { return ended_; }
-  /// The pipes are not read while paused: a rank that prints more than they hold then waits.
+  /// The pipes are not read while paused: a rank that prints more than they hold blocks.
   void pause_reading();
   void resume_reading();
-  /// Reads what is in the pipes now, paused or not.
+  /// Reads what is in the pipes now (1 MiB of each at most), even while paused.
   void drain();
-  /// Reads what is in the pipes now, and no more: who prints there from now on hears so (SIGPIPE).
+  /// Drains the pipes, then closes them: processes that still print there get SIGPIPE.
   void close_pipes();
-  /// The process has ended.
+  /// Call it when the process has ended.
   void end(const ExitStatus& status);
 
  private:

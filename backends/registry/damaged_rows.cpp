@@ -12,7 +12,7 @@ namespace train {
 
 namespace {
 
-/// Rows in this order, up to where the damage begins.
+/// Adds the rows in this order, up to the first damage.
 void add_rows(SQLite::Database& database, std::string_view from_and_order,
               std::map<std::int64_t, std::string>& rows) {
   try {
@@ -28,7 +28,7 @@ void add_rows(SQLite::Database& database, std::string_view from_and_order,
 
 }  // namespace
 
-// None of the indexes needs the table for this.
+// The indexes hold all columns that these queries select: the table is not read through them.
 std::map<std::int64_t, std::string> rows_left(SQLite::Database& database) {
   std::map<std::int64_t, std::string> rows;
   for (const std::string_view order : {"ASC", "DESC"}) {

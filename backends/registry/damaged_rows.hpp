@@ -11,10 +11,10 @@ class Database;
 
 namespace train {
 
-/// The rows of the task table of a file of which pages are damaged: their numbers and the ids of
-/// their tasks, which may be anything, or empty where only the number is left. Table and indexes
-/// lie on pages of their own, so that most damage leaves one of them that names every row. Throws
-/// SQLite::Exception, but not for damage.
+/// The rows of the task table of a file with damaged pages: their row numbers and task ids. An id
+/// may be anything, and is empty where only the number can be read. The table and the indexes lie
+/// on different pages, so most damage leaves at least one of them that names every row. Throws
+/// SQLite::Exception, except for damage.
 std::map<std::int64_t, std::string> rows_left(SQLite::Database& database);
 
 }  // namespace train

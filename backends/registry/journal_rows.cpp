@@ -7,8 +7,8 @@
 namespace train {
 namespace {
 
-/// As long as it lives, SQLite waits for the disk at the end of each change: a write-ahead log is
-/// then on the disk up to there, with all that was only written before.
+/// During the lifetime of this object, SQLite waits for the disk at the end of each change: the
+/// write-ahead log is then on the disk up to that change, with everything written before it.
 class FullSynchronisation {
  public:
   explicit FullSynchronisation(SQLite::Database& database)
@@ -17,7 +17,7 @@ class FullSynchronisation {
   }
   ~FullSynchronisation() {
     if (before_ >= full) return;
-    // It can only fail inside of a transaction; then the next entries cost a wait.
+    // This fails only inside a transaction; the next entries then wait for the disk too.
     (void)database_.tryExec(fmt::format("PRAGMA synchronous = {}", before_));
   }
   FullSynchronisation(const FullSynchronisation&) = delete;

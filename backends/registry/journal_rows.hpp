@@ -13,8 +13,9 @@ namespace train {
 
 // The SQL of the journals of tasks. Functions throw SQLite::Exception.
 
-/// Writes the entry with this number, counted from 0; a `durable` one is on the disk when this
-/// returns, with all before it. False, with nothing written, when there is one already.
+/// Writes the entry with this number, counted from 0. A `durable` entry is on the disk when this
+/// returns, with all entries before it. False, with nothing written, when an entry with this number
+/// exists.
 bool insert_entry(SQLite::Database& database, const std::string& task, std::int64_t number,
                   const std::string& entry, bool durable);
 /// The number of the next entry.

@@ -19,7 +19,7 @@ tl::unexpected<Error> refused(const std::string& path, std::string_view why) {
               elsewhere_hint());
 }
 
-/// Like mkdir -p. What is there already is no error: the caller looks at that.
+/// Like mkdir -p. An existing file is no error: the caller checks what it is.
 Result<void> make_with_parents(const std::string& path) {
   if (mkdir(path.c_str(), private_mode) == 0 || errno == EEXIST) return {};
   if (errno != ENOENT) return could_not("make directory", path, errno);

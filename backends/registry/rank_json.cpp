@@ -18,7 +18,7 @@ json rank_to_json(const RankRecord& rank) {
   if (!rank.oom.empty()) object["oom"] = rank.oom;
   if (!rank.core.empty()) object["core"] = rank.core;
   if (!rank.log_file.empty()) object["log_file"] = rank.log_file;
-  // Earlier versions neither write nor read these.
+  // Earlier versions of train neither write nor read these.
   if (!rank.cpus.empty()) object["cpus"] = rank.cpus;
   if (rank.cpu_ms) object["cpu_ms"] = *rank.cpu_ms;
   if (rank.memory) object["memory"] = *rank.memory;
@@ -26,7 +26,7 @@ json rank_to_json(const RankRecord& rank) {
   return object;
 }
 
-/// The member `key`, or nothing; sets `bad` when it is of another type.
+/// The member `key`, or nothing when it is missing; sets `bad` when it has another type.
 template <class T>
 std::optional<T> member(const json& object, const char* key, bool& bad) {
   const auto found = object.find(key);

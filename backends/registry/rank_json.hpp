@@ -9,10 +9,10 @@
 
 namespace train {
 
-/// Ranks as one line of JSON. Bytes that are no UTF-8 are replaced.
+/// Ranks as one line of JSON. Bytes that are not valid UTF-8 are replaced.
 std::string ranks_to_json(const std::vector<RankRecord>& ranks);
 
-/// Nothing when the text is not what `ranks_to_json` writes.
+/// Returns nothing when the text is not in the format of `ranks_to_json`.
 std::optional<std::vector<RankRecord>> ranks_from_json(const std::string& text);
 
 }  // namespace train

@@ -23,13 +23,13 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Step i brings a registry of schema i to schema i + 1; steps are only ever added. A task is gone
-/// on with by the train that launched it, which may be older than the one that has brought the
-/// registry up to date: a step that adds tables, or columns with defaults, leaves it able to. After
-/// any other step, the step sets `compatibility.oldest` to its own schema.
+/// Step i brings a registry of schema i to schema i + 1; steps are only ever added. A task is
+/// resumed by the train that launched it, which may be older than the one that updated the
+/// registry. A step that adds tables, or columns with defaults, leaves the older one able to use
+/// the registry. Any other step must set `compatibility.oldest` to its own schema.
 constexpr std::array schema_steps = {
     // Ranks are JSON: they are read and written as a whole. The partial index keeps the list of
-    // what runs now fast, however many tasks have been.
+    // running tasks fast, however many tasks have been recorded.
     R"sql(
       CREATE TABLE task (
         id TEXT PRIMARY KEY NOT NULL,
@@ -77,7 +77,8 @@ constexpr std::array schema_steps = {
         PRIMARY KEY (task, number)
       ) WITHOUT ROWID;
     )sql",
-    // Entries can be long (the addresses of all ranks), so the rows stay out of the index.
+    // Entries can be long (the addresses of all ranks), so the table is not WITHOUT ROWID: the
+    // index stays small.
     R"sql(
       CREATE TABLE journal (
         task TEXT NOT NULL,
@@ -102,7 +103,7 @@ constexpr std::array schema_steps = {
       ALTER TABLE task ADD COLUMN git_commit TEXT NOT NULL DEFAULT '';
       ALTER TABLE task ADD COLUMN git_dirty INTEGER;
     )sql",
-    // For damage to be found as fast as what runs now.
+    // Makes the search for damaged rows as fast as that for running tasks.
     R"sql(
       CREATE INDEX task_of_no_state ON task (created)
         WHERE state NOT IN ('starting', 'waiting', 'running', 'stopping', 'succeeded', 'failed',
@@ -111,7 +112,7 @@ constexpr std::array schema_steps = {
 };
 constexpr int schema_version = schema_steps.size();
 
-/// Whoever has a registry open uses it from one thread at a time: SQLite need not lock it.
+/// SQLite need not lock the connection: each user of a registry uses it from one thread at a time.
 constexpr int one_at_a_time = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 
 int schema_of(SQLite::Database& database) {
@@ -119,7 +120,7 @@ int schema_of(SQLite::Database& database) {
 }
 
 /// Creates the file before SQLite does: its mode then does not depend on the umask, and the
-/// system's own reason is known when it cannot be made. An existing file is not opened, since
+/// system's reason is known when it cannot be created. An existing file is not opened, since
 /// closing any descriptor of it would drop all locks that SQLite has on it in this process.
 Result<void> create_file(const std::string& path) {
   struct stat status {};
@@ -136,9 +137,10 @@ Result<void> create_file(const std::string& path) {
               elsewhere_hint());
 }
 
-/// A write-ahead log needs memory that all users of the database share, so all must be on one
-/// machine. Elsewhere it is a rollback journal with full synchronisation, SQLite's defaults; also
-/// of a registry that was brought there.
+/// A write-ahead log needs memory that all users of the database share, so all of them must be on
+/// one machine. On file systems that machines share, the database has a rollback journal with full
+/// synchronisation (SQLite's defaults), even if it was created with a write-ahead log and then
+/// moved there.
 void configure(SQLite::Database& database, std::uint32_t file_system) {
   const bool is_logged = database.execAndGet("PRAGMA journal_mode").getString() == "wal";
   if (is_shared_by_machines(file_system)) {
@@ -147,16 +149,16 @@ void configure(SQLite::Database& database, std::uint32_t file_system) {
   }
   database.exec("PRAGMA synchronous = NORMAL");
   if (!is_logged) database.exec("PRAGMA journal_mode = WAL");
-  // Otherwise the last process to close the database would write the log back and wait for the
-  // disk, at every command. The log is written back when a task has ended, or when it has grown to
-  // 1,000 pages.
+  // Without this setting, the last process to close the database would write the log back and wait
+  // for the disk, at every command. The log is written back when a task has ended, or when it has
+  // grown to 1,000 pages.
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 void migrate(SQLite::Database& database) {
   if (schema_of(database) >= schema_version) return;
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  // Another process may have done it while this one waited for the lock.
+  // Another process may have migrated it while this one waited for the lock.
   for (int step = schema_of(database); step < schema_version; ++step)
     database.exec(schema_steps.at(static_cast<std::size_t>(step)));
   database.exec(
@@ -164,14 +166,15 @@ void migrate(SQLite::Database& database) {
   transaction.commit();
 }
 
-/// A registry of a newer schema that its maker says is still of use here.
+/// Whether this train can use the registry: its schema is known, or a newer one that names this
+/// schema as compatible.
 bool is_of_use(SQLite::Database& database) {
   return schema_of(database) <= schema_version ||
          (database.tableExists("compatibility") &&
           database.execAndGet("SELECT max(oldest) FROM compatibility").getInt() <= schema_version);
 }
 
-/// The code without its extended part: what that tells apart is treated alike here.
+/// The code without its extended part, which makes no difference here.
 int primary_code(const SQLite::Exception& exception) { return exception.getErrorCode() & 0xff; }
 
 bool is_locked(const SQLite::Exception& exception) {

@@ -10,12 +10,12 @@ namespace train {
 // Must be written as in the partial index of the schema, or SQLite does not use the index.
 inline constexpr std::string_view not_final = "state IN ('starting', 'running', 'stopping')";
 
-// As well: a state that no train has written.
+// Matches states that no train has written. Must be written as in its index too.
 inline constexpr std::string_view of_no_state =
     "state NOT IN ('starting', 'waiting', 'running', 'stopping', 'succeeded', 'failed', 'killed', "
     "'interrupted', 'timeout', 'lost')";
 
-// These lie before the long columns of a row, which are then not read.
+// These lie before the long columns of a row, so SQLite does not read the long ones.
 inline constexpr std::string_view summary_columns =
     "id, name, state, slots, hosts, world_size, user, created, started, ended, restarts, "
     "exit_code, error_class, cause";
@@ -25,7 +25,7 @@ inline constexpr std::string_view brief_columns =
     "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, "
     "outlives_ms, log_limit, stop_notice_ms, git_commit, git_dirty, ranks";
 
-// An earlier train knows neither state, and would take the registry for damaged.
+// Earlier versions of train know neither state, and would take the registry for damaged.
 inline constexpr TaskState stored_for_timeout = TaskState::interrupted;
 inline constexpr TaskState stored_for_waiting = TaskState::starting;
 

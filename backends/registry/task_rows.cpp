@@ -41,7 +41,7 @@ std::string_view stored_state(const TaskRecord& task) {
   return to_string(task.state == TaskState::waiting ? stored_for_waiting : task.state);
 }
 
-// By which the two that are stored alike are told apart.
+// The error class distinguishes the states that are stored alike.
 std::string stored_error_class(const TaskRecord& task) {
   if (task.state == TaskState::waiting) return std::string(to_string(ErrorClass::busy));
   return task.error_class;
@@ -69,7 +69,7 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
 
 namespace {
 
-// Attempts that are over and recorded so do not change any more.
+// Attempts that are recorded as ended do not change any more, and are skipped.
 void write_attempts(SQLite::Database& database, const TaskRecord& task) {
   if (task.attempts.empty()) return;
   SQLite::Statement select(database,

@@ -15,7 +15,7 @@ std::string words_of(const struct statx& status, const struct statx_timestamp& t
 
 }  // namespace
 
-// No device counts: each machine numbers those of the network by itself.
+// The device number is left out: each machine numbers network file systems by itself.
 get_talk::Identity identity_of(int folder, const std::string& name) {
   struct statx status {};
   constexpr unsigned wanted = STATX_INO | STATX_BTIME | STATX_CTIME;

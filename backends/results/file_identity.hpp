@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// Of what has this name in an open folder, a link itself; with no name, of what is open there.
-/// Empty where it cannot be found out.
+/// The identity of the file with this name in an open folder (of a link itself, not of its target);
+/// without a name, of the open file. Empty when it cannot be determined.
 get_talk::Identity identity_of(int folder, const std::string& name = {});
 
 }  // namespace train

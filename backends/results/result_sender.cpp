@@ -30,7 +30,7 @@ using namespace get_talk;
 using Steady = std::chrono::steady_clock;
 
 constexpr int only_permissions = 0777;
-// Nothing is opened that could wait for somebody, or become our terminal.
+// Opening must not block (FIFOs) nor acquire a controlling terminal.
 constexpr int file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
@@ -46,7 +46,7 @@ std::string unreadable(int error) {
   return fmt::format("cannot be read: {}", system_reason(error));
 }
 
-// Of what is neither file, folder nor link.
+// For what is neither file, folder nor link.
 std::string kind_words(mode_t mode) {
   if (S_ISSOCK(mode)) return "is a socket";
   if (S_ISFIFO(mode)) return "is a FIFO";
@@ -54,7 +54,8 @@ std::string kind_words(mode_t mode) {
   return "is no file";
 }
 
-// Something was written over what the file had. One that only grows is as it was, up to there.
+// Whether the content that was read may have been overwritten. A file that has only grown is
+// unchanged up to the old size.
 bool has_changed(const struct stat& before, const struct stat& after) {
   if (after.st_size != before.st_size) return after.st_size < before.st_size;
   return after.st_mtim.tv_sec != before.st_mtim.tv_sec ||
@@ -76,8 +77,8 @@ class ResultSender {
   }
 
   void run() {
-    // Also when all was sent: it is the asker who ends it, since what that says meanwhile must find
-    // somebody to take it.
+    // Runs on after everything was sent: the client ends the connection, and its messages must be
+    // read until then.
     while (!is_asker_gone_ && Steady::now() - heard_at_ < longest_get_silence) {
       wait();
       if (may_send()) send_next();
@@ -85,7 +86,7 @@ class ResultSender {
   }
 
  private:
-  // --- The asker ---
+  // --- The client ---
 
   bool may_send() const {
     return has_started_ && !is_over_ && !is_asker_gone_ && unsent_.size() < longest_get_piece &&
@@ -135,7 +136,7 @@ class ResultSender {
     }
   }
 
-  // False when no asker says that.
+  // False when the message breaks the protocol.
   bool hear(const Frame& frame) {
     if (frame.kind != FrameKind::control) return false;
     const auto message = decode_get(frame.payload);
@@ -155,7 +156,7 @@ class ResultSender {
     return true;
   }
 
-  // --- What is sent ---
+  // --- The answers ---
 
   void begin(const Start& start) {
     const bool is_absolute = start.path.starts_with('/');
@@ -173,7 +174,7 @@ class ResultSender {
     begin_at(path, base);
   }
 
-  // What users name may be a link.
+  // The path that the user names may be a link.
   void begin_at(const std::string& path, const std::string& base) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return refuse_path(path, errno, base);
@@ -196,7 +197,7 @@ class ResultSender {
     struct stat status {};
     if (!opened || ::fstat(opened.get(), &status) != 0) return refuse_path(path, errno, base);
     if (!S_ISREG(status.st_mode))
-      return refuse_kind(path, status.st_mode);  // it is another one now
+      return refuse_kind(path, status.st_mode);  // it was replaced meanwhile
     say(Found{Kind::file, told(path), mode_of(status), static_cast<std::uint64_t>(status.st_size),
               identity_of(opened.get())});
     begin_file(path, std::move(opened), status);
@@ -297,7 +298,7 @@ class ResultSender {
   }
 
   void end_file() {
-    // Files of the kernel's have no length, and would arrive empty.
+    // Kernel files (/proc) have length 0, and would arrive empty.
     const bool has_more =
         file_->before.st_size == 0 && read_some(file_->opened.get(), buffer_.data(), 1) > 0;
     struct stat after {};
@@ -333,13 +334,13 @@ class ResultSender {
   FrameDecoder decoder_{FrameSender::launcher};
   UnsentOutput unsent_;
   std::uint64_t sent_ = 0;   ///< bytes of frames since the beginning
-  std::uint64_t taken_ = 0;  ///< of those
+  std::uint64_t taken_ = 0;  ///< bytes that the client has taken
   Steady::time_point heard_at_ = Steady::now();
   bool has_started_ = false;
   bool is_over_ = false;
   bool is_asker_gone_ = false;
-  std::optional<HostCache::Copy> copy_;  ///< is locked as long as it is read
-  std::vector<Folder> folders_;          ///< that are open, each in the one before it
+  std::optional<HostCache::Copy> copy_;  ///< locked as long as it is read
+  std::vector<Folder> folders_;          ///< the open folders, each inside the one before it
   std::optional<File> file_;
   std::vector<char> buffer_;
 };

@@ -26,23 +26,23 @@ using namespace get_talk;
 constexpr unsigned only_permissions = 0777;
 constexpr unsigned own = 0700;
 
-// That each byte is like the one before it is found out many at a time.
+// Compares each byte with the one before it, with a single memcmp.
 bool is_all_zeros(std::string_view bytes) {
   return bytes.empty() ||
          (bytes.front() == '\0' && bytes.substr(1) == bytes.substr(0, bytes.size() - 1));
 }
 
-// What has this name; nothing where nothing has.
+// The type of the file with this name; nothing when there is none.
 std::optional<mode_t> kind_of(int folder, const std::string& name) {
   struct stat status {};
   if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
   return status.st_mode;
 }
 
-// Of a sync: not every file system has one.
+// Whether the errno of a sync is a failure: not every file system supports sync.
 bool is_failure(int error) { return error != EINVAL && error != EROFS && error != ENOSYS; }
 
-// Of flags of renameat2(2); kernels and file systems need not know them.
+// Whether the kernel or file system does not know the flags of renameat2(2).
 bool is_unknown(int error) { return error == EINVAL || error == ENOSYS; }
 
 }  // namespace
@@ -63,7 +63,7 @@ unsigned ResultWriter::permissions(unsigned mode) const {
   return mode & only_permissions & ~static_cast<unsigned>(mask_);
 }
 
-// As users will know it, whatever it is called until then.
+// The final path, for messages, while the file still has its temporary name.
 std::string ResultWriter::shown(std::string_view name) const {
   std::string shown = path();
   if (folders_.empty()) return shown;
@@ -98,7 +98,7 @@ Result<void> ResultWriter::begin(const Found& found) {
   return root_ ? Result<void>() : trouble("", errno);
 }
 
-// Before anything is sent for nothing, and again at the end.
+// Called before anything is sent, and again at the end.
 Result<void> ResultWriter::check_target() const {
   const auto there = kind_of(parent_.get(), name_);
   if (!there) return {};
@@ -161,7 +161,7 @@ Result<void> ResultWriter::end_file(bool is_whole) {
   if (::ftruncate(file_.get(), static_cast<off_t>(offset_)) != 0 ||
       ::fchmod(file_.get(), permissions(file_mode_)) != 0)
     return trouble(file_name_, errno);
-  // Those of a folder are synced together.
+  // The files of a folder are synced together.
   if (!is_folder_ && ::fdatasync(file_.get()) != 0 && is_failure(errno))
     return trouble(file_name_, errno);
   // On a network file system, a full disk is noticed here.
@@ -173,7 +173,7 @@ Result<void> ResultWriter::end_file(bool is_whole) {
 
 Result<void> ResultWriter::end_folder() {
   const Folder& folder = folders_.back();
-  // Its user can still remove what is in it.
+  // The owner keeps all permissions, so that its content can be removed.
   if (::fchmod(folder.descriptor.get(), permissions(folder.mode) | own) != 0)
     return trouble("", errno);
   folders_.pop_back();
@@ -187,9 +187,9 @@ Result<void> ResultWriter::finish() {
   return give_name();
 }
 
-// Whatever else its file system has to write as well: of 1,000 small files, each by itself takes
-// 4 s, where this takes 0.1 s. The descriptor has been open since before the first of them was
-// written, so that it hears of all errors.
+// Syncs the whole file system: syncing 1,000 small files one by one takes 4 s, this 0.1 s. The
+// descriptor was opened before the first file was written, so that it reports the errors of all of
+// them.
 Result<void> ResultWriter::sync_folder() const {
   if (is_folder_ && ::syncfs(root_.get()) != 0 && is_failure(errno)) return trouble("", errno);
   return {};
@@ -204,13 +204,13 @@ Result<void> ResultWriter::give_name() {
   }
   if (::renameat2(parent, part_.c_str(), parent, name_.c_str(), RENAME_NOREPLACE) == 0) return {};
   if (errno == EEXIST) return check_target();
-  // Where it cannot be said so, nobody was there a moment ago.
+  // Without RENAME_NOREPLACE, relies on the check a moment ago.
   if (!is_unknown(errno) || ::renameat(parent, part_.c_str(), parent, name_.c_str()) != 0)
     return trouble("", errno);
   return {};
 }
 
-// The folder that was there goes when the new one has its name.
+// The old folder is removed after the new one has its name.
 Result<void> ResultWriter::exchange() {
   const int parent = parent_.get();
   std::string old = part_;

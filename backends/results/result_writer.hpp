@@ -14,37 +14,38 @@
 
 namespace train {
 
-/// Receives what a host sends, in an order that a GetOrder has checked: Found, Entry, FileEnd and
-/// FolderEnd. After an error only `discard` is called.
+/// Receives the messages of a host, in an order that a GetOrder has checked: Found, Entry, FileEnd
+/// and FolderEnd. After an error only `discard` may be called.
 class ResultSink {
  public:
   virtual ~ResultSink() = default;
   virtual Result<void> take(const GetMessage& message) = 0;
   virtual Result<void> take_content(std::string_view bytes) = 0;
-  /// All has come.
+  /// Everything was received.
   virtual Result<void> finish() = 0;
-  /// It is not wanted any more, or broken.
+  /// The result is incomplete or no longer wanted.
   virtual Result<void> discard() = 0;
 };
 
 /// "model.pt" in ".", "/tmp/model.pt" in "/tmp".
 std::string path_in(const std::string& folder, const std::string& name);
 
-/// What is done where something has the name already.
+/// What to do when a file with the name exists.
 enum class IfThere { refuse, replace };
 
-/// Writes what comes beside where it will be, under a name of its own, and gives it the wanted one
-/// when it is whole and on the disk; so nothing that is broken is ever seen there, not after a loss
-/// of power either. Nothing is written outside of it, whatever the host says: each folder is made
-/// and opened by itself, never through a link, and nothing that exists is opened. Links are made as
-/// they are; of modes only the permissions count. Pieces of nothing but zeros become holes.
+/// Writes a file or folder next to its final place, under a temporary name, and renames it when it
+/// is complete and on the disk: an incomplete result is never visible under the final name, not
+/// even after a loss of power. Nothing is written outside of it, whatever the host sends: each
+/// folder is created and opened on its own, never through a link, and no existing file is opened.
+/// Links are created as they are; of modes only the permissions are used. Pieces of zeros become
+/// holes.
 ///
-/// Errors are of class `no_input` and name the path; of class `usage` where something is there that
-/// is not to be replaced. A folder replaces folders only, and a file no folder; and nothing
-/// replaces itself, where the host has the same file system: a rank may have it open.
+/// Errors are of class `no_input` and name the path; of class `usage` when an existing file must
+/// not be replaced. A folder replaces only folders, and a file no folder. Nothing replaces itself,
+/// when the host shares this file system: a rank may have it open.
 class ResultWriter final : public ResultSink {
  public:
-  /// `folder` must exist; `mask` is what modes lose (umask).
+  /// `folder` must exist; `mask` is removed from modes (umask).
   ResultWriter(std::string folder, std::string name, IfThere if_there, mode_t mask);
 
   Result<void> take(const GetMessage& message) override;
@@ -53,8 +54,8 @@ class ResultWriter final : public ResultSink {
   Result<void> discard() override;
 
   std::uint64_t files() const { return files_; }
-  std::uint64_t bytes() const { return bytes_; }  ///< of these
-  /// What it is called when it is whole, and until then.
+  std::uint64_t bytes() const { return bytes_; }  ///< in these files
+  /// The final path, and the temporary one.
   std::string path() const { return path_in(folder_, name_); }
   std::string part_path() const { return path_in(folder_, part_); }
 
@@ -86,14 +87,14 @@ class ResultWriter final : public ResultSink {
   const std::string part_;
   Descriptor parent_;
   bool is_folder_ = false;
-  Descriptor root_;              ///< of a folder: what comes, open since it was made
-  get_talk::Identity identity_;  ///< of what comes, on its host
-  bool is_lost_ = false;         ///< it was a file, and is not whole
-  std::vector<Folder> folders_;  ///< that are open, each in the one before it
+  Descriptor root_;              ///< the received folder, open since it was created
+  get_talk::Identity identity_;  ///< of the file or folder on its host
+  bool is_lost_ = false;         ///< the result is a file that was not complete
+  std::vector<Folder> folders_;  ///< the open folders, each inside the one before it
   Descriptor file_;
   std::string file_name_;
   unsigned file_mode_ = 0;
-  std::uint64_t offset_ = 0;  ///< in it
+  std::uint64_t offset_ = 0;  ///< in `file_`
   std::uint64_t files_ = 0;
   std::uint64_t bytes_ = 0;
 };

@@ -23,7 +23,7 @@ bool ChannelStream::is_ready() const {
 }
 
 void ChannelStream::wake() {
-  const auto on_ready = on_ready_;  // the stream may go inside the call
+  const auto on_ready = on_ready_;  // the call may destroy the stream
   if (on_ready) on_ready();
 }
 

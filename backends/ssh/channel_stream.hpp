@@ -12,7 +12,7 @@ namespace train {
 
 class JumpSession;
 
-/// A connection that a jump host has made: a channel of the session with that jump host.
+/// A connection through a jump host: a channel of the session with that jump host.
 class ChannelStream final : public ByteStream {
  public:
   ChannelStream(std::shared_ptr<JumpSession> session, std::unique_ptr<SshChannel> channel);
@@ -25,11 +25,11 @@ class ChannelStream final : public ByteStream {
   const Error* cause() const override { return cause_ ? &*cause_ : nullptr; }
 
   // For the session.
-  /// Takes what came for all channels of the session; false when that is broken.
+  /// Receives the packets for all channels of the session; false when the session is broken.
   bool take_arrivals() { return channel_->take_arrivals(); }
   bool is_ready() const;
   void wake();
-  /// The session is over: this ends it.
+  /// The session has ended, and this stream with it.
   void lose(const Error& why);
 
  private:
@@ -37,7 +37,7 @@ class ChannelStream final : public ByteStream {
   ssize_t write_some(const char* bytes, std::size_t size) override;
 
   std::shared_ptr<JumpSession> session_;
-  std::unique_ptr<SshChannel> channel_;  ///< null once the session is over
+  std::unique_ptr<SshChannel> channel_;  ///< null after the end of the session
   std::function<void()> on_ready_;
   std::optional<Error> cause_;
 };

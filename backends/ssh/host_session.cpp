@@ -61,16 +61,16 @@ bool HostSession::step() {
   advanced = step_links() || advanced;
   if (!is_ready_) return false;
   const bool are_several = links_.size() + closing_.size() > 1 || is_opening_;
-  // Each of these may have received packets for any other, for which the socket will not become
-  // readable.
+  // Each of these steps may have received packets for another link, for which the socket will not
+  // become readable.
   if (are_several && connection_->stream().received() != received) return true;
   if (!links_.empty() || !closing_.empty() || is_opening_) return advanced;
-  // Nobody else reads, and the loop would call for ever.
+  // Without links nothing else reads, and the loop would report the socket forever.
   if (!connection_->stream().receive_ahead() || has_ended()) end();
   return false;
 }
 
-// A link that is stepped may end itself and others, and open new ones.
+// A step may end this link and others, and open new ones.
 bool HostSession::step_links() {
   bool advanced = false;
   for (auto entry = links_.begin(); entry != links_.end();) {
@@ -81,7 +81,7 @@ bool HostSession::step_links() {
   return advanced;
 }
 
-// libssh2 cannot give up a channel that it has begun to open.
+// libssh2 cannot abandon a channel that it has begun to open.
 bool HostSession::step_abandoned() {
   if (!is_opening_ || opener_ != nullptr) return false;
   const Progress progress = connection_->session().open_channel();
@@ -100,7 +100,7 @@ void HostSession::on_obstacle(Libssh2Obstacle obstacle) {
   links_.begin()->second->on_obstacle(std::move(obstacle));
 }
 
-// Comes also after the login, for want of descriptors.
+// Also called after the login, when descriptors run out.
 void HostSession::on_failure(Error why) {
   const auto self = shared_from_this();
   is_ready_ = false;

@@ -11,8 +11,8 @@
 
 namespace train {
 
-/// One session with a host and the links that it carries, each over a channel of its own. It ends
-/// with the last of them, unless it is kept for others (HostSessions).
+/// One session with a host and the links that it carries, each over its own channel. It ends with
+/// the last link, unless it is kept for further links (HostSessions).
 class HostSession final : public SshSessionUser, public std::enable_shared_from_this<HostSession> {
  public:
   HostSession(std::shared_ptr<SshShared> shared, HostSessions::Key host, SshTarget target);
@@ -20,18 +20,19 @@ class HostSession final : public SshSessionUser, public std::enable_shared_from_
   HostSession(const HostSession&) = delete;
   HostSession& operator=(const HostSession&) = delete;
 
-  /// Begins to log in, for the one link that was added; called once, from the loop.
+  /// Starts the login, for the one link that was added; called once, from the loop.
   void start() { connection_->start(); }
-  /// Before the login one link only, afterwards others. A link is to be removed before it is gone.
+  /// Before the login only one link may be added, afterwards more. A link must be removed before it
+  /// is destroyed.
   void add(SshSessionUser& link);
-  /// With its channel, if it has one, which is closed.
+  /// Removes a link, and closes its channel if it has one.
   void remove(SshSessionUser& link, std::unique_ptr<SshChannel> channel);
-  /// Opens a channel for a link. libssh2 opens one at a time: others wait meanwhile.
+  /// Opens a channel for a link. libssh2 opens one at a time: other links wait meanwhile.
   Progress open_channel(const SshSessionUser& link);
 
   /// Whether another link may be added, as far as this side knows.
   bool is_usable() const;
-  /// Whether it stays when it carries no link.
+  /// Whether the session stays open without links.
   void keep(bool is_kept);
   const std::shared_ptr<SshConnection>& connection() const { return connection_; }
 
@@ -55,7 +56,7 @@ class HostSession final : public SshSessionUser, public std::enable_shared_from_
   std::map<std::uint64_t, SshSessionUser*> links_;
   std::uint64_t last_link_ = 0;
   bool is_opening_ = false;
-  const SshSessionUser* opener_ = nullptr;  ///< null while opening: it was removed meanwhile
+  const SshSessionUser* opener_ = nullptr;  ///< null while opening: the link was removed meanwhile
   std::vector<std::unique_ptr<SshChannel>> closing_;
 };
 

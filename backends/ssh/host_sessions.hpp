@@ -14,21 +14,21 @@ namespace train {
 class HostSession;
 
 /// The sessions that further links to the same host may use, one for each host as it was declared:
-/// another address, user or key is another login. None, unless they are to be kept.
+/// a different address, user or key needs a login of its own. Empty unless sessions are kept.
 class HostSessions {
  public:
-  /// What makes two logins the same one: name, address, user, port and key file.
+  /// Two logins with the same key are the same: name, address, user, port and key file.
   using Key = std::tuple<std::string, std::string, std::string, std::optional<int>, std::string>;
   static Key key_of(const Host& host);
 
-  /// From now on a session stays when its links have ended, for others to come. False: those
-  /// without links end now, the others with their links.
+  /// True: from now on sessions stay open when their links have ended. False: sessions without
+  /// links end now, the others with their last link.
   void keep(bool are_kept);
-  /// It is logged in. Kept, unless there is another one that works.
+  /// Offers a session that is logged in. It is kept, unless another usable one is.
   void offer(const Key& host, const std::shared_ptr<HostSession>& session);
-  /// One that works, as far as this side knows, or null.
+  /// A usable session, as far as this side knows, or null.
   std::shared_ptr<HostSession> find(const Key& host) const;
-  /// No further link may use it.
+  /// Removes a session: no further link may use it.
   void forget(const Key& host, const HostSession* session);
 
  private:

@@ -9,12 +9,13 @@ namespace train {
 
 namespace {
 
-// A session waits for a host that does not answer, and another one carries on: so many at most.
+// While one session waits for a host that does not answer, another one serves the rest: this is the
+// limit of sessions.
 constexpr std::size_t max_sessions = 16;
-// Long enough for all hosts of one launch to ask.
+// How long a failure is remembered: long enough for all hosts of one launch.
 constexpr nanoseconds failures_last = std::chrono::seconds(10);
 
-// Joined by a blank, which no name has.
+// The blank is an unambiguous separator: names have none.
 std::string key_of(const JumpRoute& route) {
   return jump_host_name(route.last) + " " + route.before.value_or("");
 }
@@ -60,7 +61,7 @@ void JumpHost::when_ready(OnReady on_ready) {
   if (sessions_.empty()) add_session();
 }
 
-// The callback gets copies: it may destroy the jump host.
+// The callback captures copies, since it may destroy the jump host.
 void JumpHost::tell(OnReady on_ready) const {
   shared_->loop.post(
       [on_ready = std::move(on_ready),
@@ -105,8 +106,8 @@ void JumpHost::on_login() {
   tell_all();
 }
 
-// When the first session fails, so has the jump host. When a later one fails, the requests that
-// waited for it are refused.
+// A failure of the first session is a failure of the jump host. When a later session fails, the
+// requests that wait for it are refused.
 void JumpHost::on_failure(const JumpSession* session, JumpFailure failure) {
   const auto self = shared_from_this();
   failure.error = jump_host_error(target_.name, failure.error);

@@ -12,19 +12,19 @@
 
 namespace train {
 
-/// A host that others are reached through. All of them share one session with it; only while the
-/// jump host does not say whether it reached one of them, another session carries on. It is logged
-/// in to once: when that fails, nothing behind it is tried.
+/// A host through which other hosts are reached. They share one session with it; only while the
+/// jump host has not answered whether it reached one of them, another session serves the rest. The
+/// login is made once for all of them: if it fails, nothing behind the jump host is tried.
 class JumpHost : public std::enable_shared_from_this<JumpHost> {
  public:
-  /// `failure`: it was tried a moment ago.
+  /// `failure`: the result of a recent try that failed.
   JumpHost(std::shared_ptr<SshShared> shared, JumpRoute route, std::optional<JumpFailure> failure);
   JumpHost(const JumpHost&) = delete;
   JumpHost& operator=(const JumpHost&) = delete;
 
   /// "me@bastion:2200", as it was written.
   const std::string& name() const { return name_; }
-  /// Whether the way to this jump host goes through `other`, or it is `other` itself.
+  /// Whether this jump host is `other` or is reached through it.
   bool leads_through(const JumpHost& other) const;
 
   /// The address of this machine on the connection to it, or to its first jump host; empty when
@@ -32,12 +32,12 @@ class JumpHost : public std::enable_shared_from_this<JumpHost> {
   std::string own_address() const;
 
   using OnReady = std::function<void(std::optional<JumpFailure>)>;
-  /// Calls back when connections can be asked for, or with the reason why they cannot: once, from
-  /// the loop and never from inside a call, also when this object is gone by then.
+  /// Calls back when `connect` may be called, or with the reason why it cannot: once, from the loop
+  /// and never from inside a call, even when this object is destroyed by then.
   void when_ready(OnReady on_ready);
-  /// To be called once it is ready.
+  /// Requests a connection; only when the jump host is ready.
   void connect(ForwardRequest request);
-  /// Whether a session with it works or will work: others may share it.
+  /// Whether a session works or is being set up, so that further hosts may share this object.
   bool is_usable() const { return !is_lost_; }
 
  private:
@@ -57,7 +57,7 @@ class JumpHost : public std::enable_shared_from_this<JumpHost> {
   SshTarget target_;
   std::string name_;
   std::vector<std::shared_ptr<JumpSession>> sessions_;
-  std::deque<ForwardRequest> requests_;  ///< until there is a session for them
+  std::deque<ForwardRequest> requests_;  ///< waiting for a session
   std::vector<OnReady> waiting_;
   std::optional<JumpFailure> failure_;
   bool is_ready_ = false;

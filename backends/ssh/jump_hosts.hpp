@@ -15,16 +15,16 @@ namespace train {
 class JumpHost;
 struct SshShared;
 
-/// Why nothing goes through a jump host.
+/// Why a jump host cannot be used.
 struct JumpFailure {
   Error error;
-  std::optional<Libssh2Obstacle> obstacle = {};  ///< set when OpenSSH's client may do better
+  std::optional<Libssh2Obstacle> obstacle = {};  ///< set when OpenSSH's client may succeed
 };
 
-/// The jump hosts that are in use, by what they are called and how they are reached.
+/// The jump hosts in use, by name and route.
 class JumpHosts {
  public:
-  /// The jump host at the end of this route: one that is in use already, or a new one.
+  /// The jump host at the end of this route: an existing usable one, or a new one.
   std::shared_ptr<JumpHost> find(const std::shared_ptr<SshShared>& shared, const JumpRoute& route);
   /// Notes that the login to a jump host failed, so that it is not tried again for a while.
   void remember(const JumpRoute& route, const JumpFailure& failure, Instant now);

@@ -43,7 +43,7 @@ void JumpSession::on_obstacle(Libssh2Obstacle obstacle) {
   on_failure({std::move(why), std::move(obstacle)});
 }
 
-// Comes also after the login, for want of descriptors.
+// Also called after the login, when descriptors run out.
 void JumpSession::on_failure(Error why) {
   if (is_ready_) return lose(why);
   const auto on_failure = events_.on_failure;
@@ -83,7 +83,8 @@ bool JumpSession::step() {
   is_stepping_ = true;
   const std::uint64_t moves = moves_;
   if (!take_arrivals()) lose();
-  // Each of these steps may receive packets for any other, so all are repeated until nothing moves.
+  // Each of these steps may receive packets for another one, so all are repeated until nothing
+  // moves.
   bool advanced = is_ready_ && step_opening();
   if (is_ready_) advanced = step_closing() || advanced;
   if (is_ready_) wake_streams();
@@ -120,7 +121,7 @@ void JumpSession::open_next() {
     const auto on_stuck = self->events_.on_stuck;
     on_stuck(std::exchange(self->requests_, {}));
   });
-  // The time that it waited counts, so that silent hosts are found out together.
+  // The time in the queue counts too, so that hosts that do not answer time out together.
   const nanoseconds waited = shared_->loop.now() - opening_->since;
   const nanoseconds left = std::max(opening_->timeout - waited, opening_->timeout / 2);
   deadline_ = shared_->loop.after(left, [weak] {
@@ -147,8 +148,8 @@ void JumpSession::on_refused() {
   answer({nullptr, forwarding_error(name_, at(*opening_), is_forbidden), !is_forbidden});
 }
 
-// libssh2 cannot give up a channel that it has begun to open: until that is answered, this session
-// opens no other, and only serves the connections that it carries.
+// libssh2 cannot abandon a channel that it has begun to open: until that is answered, this session
+// opens no other channel, and only serves its open connections.
 void JumpSession::on_late() {
   const auto self = shared_from_this();
   is_stuck_ = true;
@@ -170,11 +171,12 @@ bool JumpSession::take_arrivals() {
   if (!streams_.empty())
     is_whole = streams_.begin()->second->take_arrivals();
   else if (!opening_ && closing_.empty())
-    is_whole = stream.receive_ahead();  // nobody else reads, and the loop would call for ever
+    is_whole = stream.receive_ahead();  // nothing else reads, and the loop would report the socket
+                                        // forever
   return is_whole && !stream.ended();
 }
 
-// A stream that is woken may end itself and others, and open new ones.
+// Waking a stream may end it and others, and open new ones.
 void JumpSession::wake_streams() {
   for (auto entry = streams_.begin(); entry != streams_.end() && is_ready_;) {
     const std::uint64_t number = entry->first;

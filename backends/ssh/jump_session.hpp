@@ -16,20 +16,21 @@
 
 namespace train {
 
-/// What became of a connection that a jump host was asked for.
+/// The result of a request for a connection through a jump host.
 struct ForwardAnswer {
   std::unique_ptr<ChannelStream> stream;  ///< null when there is none
   Error error = {};                       ///< why there is none
-  bool may_pass = false;                  ///< the error may be over soon
+  bool may_pass = false;                  ///< the error may be temporary
 };
 
-/// A connection that a jump host is to make.
+/// A request for a connection through a jump host.
 struct ForwardRequest {
-  std::string address;  ///< a name or an address, as the jump host knows it
+  std::string address;  ///< a name or address that the jump host resolves
   int port = 22;
   nanoseconds timeout{};
-  Instant since{};  ///< when it was asked for
-  /// Comes once, from the loop and never from inside a call, unless the jump host goes first.
+  Instant since{};  ///< when it was requested
+  /// Called once, from the loop and never from inside a call, unless the jump host is destroyed
+  /// before.
   std::function<void(ForwardAnswer)> on_answer;
 };
 
@@ -37,23 +38,24 @@ struct ForwardRequest {
 void answer_later(Loop& loop, ForwardRequest request, ForwardAnswer answer);
 
 /// One session with a jump host and the connections that it carries. libssh2 opens one channel at a
-/// time: while the answer for one is out, the others wait.
+/// time: further requests wait until it is answered.
 class JumpSession final : public SshSessionUser, public std::enable_shared_from_this<JumpSession> {
  public:
-  /// What becomes of a session. Whoever hears it may let go of the session inside.
+  /// Events of a session. The callbacks may release the session.
   struct Events {
     std::function<void()> on_login;
-    std::function<void(JumpFailure)> on_failure;  ///< instead of that
-    /// The answer for one connection is so late that others should not wait for it.
+    std::function<void(JumpFailure)> on_failure;  ///< instead of `on_login`
+    /// One request takes so long that the others, which are passed here, should use another
+    /// session.
     std::function<void(std::deque<ForwardRequest>)> on_stuck;
-    std::function<void()> on_lost;  ///< after the login; its streams know
+    std::function<void()> on_lost;  ///< after the login; its streams have been notified
   };
 
   JumpSession(std::shared_ptr<SshShared> shared, SshTarget target, Events events);
   ~JumpSession() override;
 
   void start() { connection_->start(); }
-  /// After the login.
+  /// Only after the login.
   void connect(ForwardRequest request);
   bool is_stuck() const { return is_stuck_; }
   bool is_ready() const { return is_ready_; }
@@ -63,9 +65,10 @@ class JumpSession final : public SshSessionUser, public std::enable_shared_from_
   void add(ChannelStream& stream);
   void remove(ChannelStream& stream, std::unique_ptr<SshChannel> channel);
   int fd() const { return connection_->stream().fd(); }
-  /// Whether what is written now will leave soon.
+  /// Whether bytes that are written now will be sent soon.
   bool has_room() const;
-  /// There may be packets to be sent, or some came for others; so many bytes were read or written.
+  /// Steps soon, since packets may have to be sent or were received for other streams; `count`
+  /// bytes were read or written.
   void touch(long count);
 
  private:
@@ -96,7 +99,7 @@ class JumpSession final : public SshSessionUser, public std::enable_shared_from_
   bool is_stepping_ = false;
 
   std::deque<ForwardRequest> requests_;
-  std::optional<ForwardRequest> opening_;  ///< without `on_answer`: nobody waits for it any more
+  std::optional<ForwardRequest> opening_;  ///< without `on_answer` after its timeout
   std::unique_ptr<Subscription> patience_;
   std::unique_ptr<Subscription> deadline_;
   std::map<std::uint64_t, ChannelStream*> streams_;

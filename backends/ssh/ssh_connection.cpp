@@ -9,9 +9,10 @@ namespace train {
 
 namespace {
 
-// A refused connection is seldom a matter of load: an overflowing backlog drops packets.
+// Few retries: a refused connection is rarely caused by load, since an overflowing backlog drops
+// packets.
 constexpr int max_refused_tries = 3;
-constexpr int max_rounds = 16;  // until the other connections have their turn
+constexpr int max_rounds = 16;  // then the other connections have their turn
 
 bool is_of_family(const SocketAddress& address, AddressFamily family) {
   switch (family) {
@@ -149,15 +150,14 @@ void SshConnection::on_connect_failed(int error) {
   retry_or_fail(may_pass ? max_refused_tries : 0, Cause::refused, connect_error(error, where));
 }
 
-// Starts all over after a pause, unless `max_tries` connections were made already. Others may have
-// the room meanwhile; it is then the first in line again.
+// Starts again after a pause, unless `max_tries` connections were made already. Leaves the window
+// meanwhile, and then waits at the front of its queue.
 void SshConnection::retry_or_fail(int max_tries, Cause cause, const Error& error) {
   drop_connection();
   phase_ = Phase::waiting;
   address_ = 0;
   if (++tries_ >= max_tries) return fail_with(error);
-  // Behind a jump host, a server that refuses logins says nothing about the jump host, whose room
-  // in the window this is.
+  // Behind a jump host, `server_` names the jump host, which has not refused anything.
   if (cause == Cause::overrun && !jump_host_) shared_->window->overrun(server_);
   leave_setup();
   deadline_ = shared_->loop.after(shared_->window->pause(tries_), [weak = weak_from_this()] {
@@ -165,7 +165,7 @@ void SshConnection::retry_or_fail(int max_tries, Cause cause, const Error& error
   });
 }
 
-// Steps as long as there is something to do; all packets of a round leave in one write.
+// Steps until nothing advances; all packets of a round leave in one write.
 void SshConnection::pump() {
   const auto self = shared_from_this();
   if (stream_) stream_->begin_turn();
@@ -194,8 +194,8 @@ void SshConnection::post_pump() {
   });
 }
 
-// The socket is watched for room only while something has to leave. A jump host watches its socket
-// for the connections behind it.
+// Watches the socket for writing only while bytes wait to be sent. For connections behind a jump
+// host, the jump host watches its own socket.
 void SshConnection::watch() {
   if (!session_ || !tcp_ || (stream_->pending() > 0) == (writable_ != nullptr)) return;
   if (writable_) {

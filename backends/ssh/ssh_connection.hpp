@@ -8,48 +8,49 @@
 #include <utility>
 #include <vector>
 
-#include "backends/ssh_session/byte_stream.hpp"
+#include "backends/ssh/ssh_shared.hpp"
 #include "backends/ssh_config/jump_route.hpp"
 #include "backends/ssh_config/libssh2_limits.hpp"
+#include "backends/ssh_config/ssh_settings.hpp"
+#include "backends/ssh_session/byte_stream.hpp"
 #include "backends/ssh_session/ssh_errors.hpp"
 #include "backends/ssh_session/ssh_session.hpp"
-#include "backends/ssh_config/ssh_settings.hpp"
-#include "backends/ssh/ssh_shared.hpp"
 #include "backends/ssh_session/tcp_stream.hpp"
 
 namespace train {
 
 class JumpHost;
 
-/// Where a connection goes.
+/// The target of a connection.
 struct SshTarget {
   std::string name;  ///< for messages
   SshDestination destination;
-  std::string identity_file = {};  ///< of the hosts file; empty: none
-  /// The jump hosts before it; nothing: those of the configuration.
+  std::string identity_file = {};  ///< from the hosts file; empty: none
+  /// The jump hosts in front of it; nothing: those of the configuration.
   std::optional<std::string> jumps = {};
-  const JumpHost* jump_host = nullptr;            ///< the one that it is, if it is one
-  std::optional<nanoseconds> connect_limit = {};  ///< of an address, if less than is usual
+  const JumpHost* jump_host = nullptr;            ///< set when the target is a jump host
+  std::optional<nanoseconds> connect_limit = {};  ///< for each address, if shorter than the usual
+                                                  ///< timeout
 };
 
-/// Who uses a session. All calls come from the loop; inside of a call the connection may be closed.
+/// The user of a session. All calls come from the loop; the connection may be closed inside them.
 class SshSessionUser {
  public:
   virtual ~SshSessionUser() = default;
-  /// The session is logged in. `step` follows.
+  /// The login was accepted. `step` follows.
   virtual void on_login() = 0;
-  /// Does what there is to do with the session; false when there was nothing. Comes whenever bytes
-  /// have come or can leave.
+  /// Does the work that is possible now; false when there was none. Called whenever bytes have
+  /// arrived or can be sent.
   virtual bool step() = 0;
-  /// libssh2 cannot log in there. Nothing follows.
+  /// libssh2 cannot log in to the host. Nothing follows.
   virtual void on_obstacle(Libssh2Obstacle obstacle) = 0;
-  /// The host was not reached. Nothing follows. Once logged in, `step` finds out by itself.
+  /// The host was not reached. Nothing follows. A failure after the login shows in `step`.
   virtual void on_failure(Error why) = 0;
 };
 
-/// The connection to one host, from its name to a session that is logged in, and on from there the
-/// pump that moves its bytes: a state machine that is stepped whenever its socket, or the channel
-/// of a jump host that carries it, is ready. What the settings of the host decide is in
+/// The connection to one host, from its name to a session that is logged in, and then the pump that
+/// moves its bytes: a state machine that is stepped whenever its socket, or the channel of a jump
+/// host that carries it, is ready. The part that depends on the host's settings is in
 /// ssh_connection_settings.cpp, the login in ssh_connection_login.cpp.
 class SshConnection : public std::enable_shared_from_this<SshConnection> {
  public:
@@ -59,27 +60,27 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   SshConnection(const SshConnection&) = delete;
   SshConnection& operator=(const SshConnection&) = delete;
 
-  /// Begins; called once, from the loop.
+  /// Starts; called once, from the loop.
   void start();
   /// Closes the connection; the user is not called any more.
   void close();
-  /// The set-up of the host is over: the login, and what the user had to do right after it. Another
-  /// host may begin its own.
+  /// Ends the set-up of the host: the login, and the user's first work after it. Another host may
+  /// begin its own.
   void leave_setup();
-  /// Steps soon.
+  /// Calls `pump` soon, from the loop.
   void post_pump();
-  /// Steps as far as there is something to do.
+  /// Steps until nothing advances.
   void pump();
 
-  /// Whoever holds the key is waited for.
+  /// Whether a signature of ssh-agent is pending.
   bool is_signing() const { return signing_ != nullptr; }
   SshSession& session() { return *session_; }
   ByteStream& stream() { return *stream_; }
-  /// The jump host before it; null: none.
+  /// The jump host in front of it; null: none.
   const JumpHost* jump_host() const { return jump_host_.get(); }
   const std::string& user_name() const { return settings_.user; }
   const Endpoint& endpoint() const { return endpoint_; }
-  /// The address that is connected to, numeric; empty when a jump host connects to it.
+  /// The address of the connection, numeric; empty when a jump host connects to it.
   std::string address() const;
   /// The address of this machine on the connection; empty behind a jump host.
   std::string own_address() const { return tcp_ ? tcp_->own_address() : ""; }
@@ -87,14 +88,14 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::string own_address_towards_jump_host() const;
   /// "10.77.1.3:22", for messages.
   std::string at() const;
-  /// Why the session broke, in the words of `doing`: "while in use".
+  /// The error of a broken session; `doing` says when: "in use".
   Error broken_error(std::string_view doing) const;
 
  private:
   enum class Phase {
-    waiting,  ///< for settings, a name, a jump host, room, a connection or the next try
+    waiting,  ///< for settings, a name, a jump host, room in the window, a connection or a retry
     handshake,
-    choosing_keys,  ///< files are read, or written, while the server waits
+    choosing_keys,  ///< reading or writing files, while the server waits
     login,
     logged_in,
     closed,
@@ -139,7 +140,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   void note_refusal();
   void open_key(const std::shared_ptr<SigningKey>& key);
 
-  // All.
+  // All phases.
   void watch();
   void set_deadline(nanoseconds delay, std::string_view doing);
   void report_obstacle(Libssh2Obstacle obstacle);
@@ -152,7 +153,7 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   SshSettings settings_;
   Endpoint endpoint_;
   Phase phase_ = Phase::waiting;
-  std::string server_;  ///< what the window of set-ups calls it
+  std::string server_;  ///< its name in the window of set-ups
   bool in_setup_ = false;
   bool pump_posted_ = false;
 
@@ -163,13 +164,13 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   LoginPlan login_;
   std::size_t login_key_ = 0;
   std::vector<std::string> refused_;
-  std::set<std::pair<std::string, std::string>> tried_;  ///< blobs and algorithms: not once more
-  HeldKeys::Ticket signing_;                             ///< while ssh-agent is waited for
+  std::set<std::pair<std::string, std::string>> tried_;  ///< blob and algorithm; not tried again
+  HeldKeys::Ticket signing_;                             ///< while a signature is pending
   std::optional<Result<std::string>> signed_;
-  int connection_ = 0;  ///< counts them: what comes for an earlier one is too late
+  int connection_ = 0;  ///< number of the connection: answers for an earlier one are ignored
 
   // The order matters: the session uses the stream, the stream uses the jump host, and the
-  // subscriptions watch the descriptor of the stream. Whoever uses is destroyed first.
+  // subscriptions watch the descriptor of the stream. Users are destroyed first.
   std::shared_ptr<JumpHost> jump_host_;
   std::unique_ptr<ByteStream> stream_;
   TcpStream* tcp_ = nullptr;  ///< `stream_`, unless a jump host carries it

@@ -7,7 +7,7 @@ namespace train {
 
 void SshConnection::begin_session() {
   session_ = std::make_unique<SshSession>(*stream_);
-  // If libssh2 refuses a list, it keeps its defaults, and the server might then show another key
+  // If libssh2 rejects a list, it keeps its defaults, and the server might then show another key
   // than the known one.
   if (!prefer_algorithms())
     return fail_with(
@@ -57,7 +57,7 @@ bool SshConnection::step_handshake() {
 void SshConnection::fail_handshake() {
   if (stream_->cause() || stream_->excess() != Excess::none)
     return fail_with(broken_error("during the key exchange"));
-  // A server with too many logins may close the connection at any moment up to here.
+  // An overloaded server (MaxStartups) may close the connection at any moment up to here.
   if (stream_->ended())
     return retry_or_fail(shared_->options.max_tries, Cause::overrun,
                          greeting_error(at(), stream_->greeting(), stream_->error(), tries_ + 1));
@@ -71,7 +71,7 @@ void SshConnection::fail_handshake() {
 
 void SshConnection::choose_keys() {
   phase_ = Phase::choosing_keys;
-  deadline_.reset();  // the keys have their own
+  deadline_.reset();  // reading the keys has its own timeout
   shared_->login_plans.make(
       identity_choice(), [weak = weak_from_this(), number = connection_](Result<LoginPlan> plan) {
         const auto self = weak.lock();
@@ -92,8 +92,8 @@ void SshConnection::on_keys(Result<LoginPlan> plan) {
   pump();
 }
 
-// While this side waits for files or ssh-agent, the server can only end the connection. Whatever
-// else it sends is received and kept, since the loop would call for it again and again.
+// While this side waits for files or ssh-agent, the server can only end the connection. Other bytes
+// are received and kept, since the loop would report the socket again and again.
 bool SshConnection::listen_only() {
   const bool is_too_much = !stream_->receive_ahead();
   if (!is_too_much && !stream_->ended()) return false;
@@ -106,7 +106,7 @@ bool SshConnection::listen_only() {
   return false;
 }
 
-// No key is left to try, except those that OpenSSH might log in with.
+// No key is left to try, except those that OpenSSH may be able to use.
 void SshConnection::fail_login() {
   note_refusal();
   if (login_.foreign.empty())
@@ -118,7 +118,7 @@ void SshConnection::fail_login() {
   report_obstacle({text, "let the host accept an ed25519, ecdsa or rsa key as well"});
 }
 
-// What ssh-agent holds may be another by the next try.
+// The agents are read again for the next try, since their keys may change.
 void SshConnection::note_refusal() {
   shared_->login_plans.forget_agents();
   shared_->options.logins->refused(target_.name);
@@ -143,7 +143,7 @@ bool SshConnection::step_login() {
     case Progress::failed:
       break;
   }
-  // The server wants a signature only for a key that it accepts.
+  // The server requests a signature only for a key that it accepts.
   const std::string& trouble = session_->sign_trouble();
   if (login.key->is_locked() && !trouble.empty()) {
     open_key(login.key);
@@ -166,7 +166,8 @@ bool SshConnection::step_login() {
   return false;
 }
 
-// Whoever holds the key may ask a person, which takes long; the server's own limit ends the wait.
+// The login timeout is off during a signature: ssh-agent may ask the user, which takes long. The
+// server's own limit ends the wait.
 std::optional<Result<std::string>> SshConnection::sign(const LoginKey& login,
                                                        const std::string& data,
                                                        const std::string& algorithm) {
@@ -188,7 +189,7 @@ void SshConnection::on_signed(Result<std::string> made) {
   pump();
 }
 
-// The server is not kept waiting for a passphrase: the connection is made anew afterwards.
+// The server does not wait for the passphrase: the connection is closed, and made again afterwards.
 void SshConnection::open_key(const std::shared_ptr<SigningKey>& key) {
   drop_connection();
   phase_ = Phase::waiting;

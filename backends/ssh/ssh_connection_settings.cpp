@@ -26,8 +26,7 @@ std::vector<std::string> agent_sockets(const SshSettings& settings, const Logins
     if (value == nullptr || *value == '\0') return {};
     return {value};
   }
-  // When the path cannot be expanded it is taken as written, so that the error of the agent names
-  // it.
+  // A path that cannot be expanded is used as written, so that the error of the agent names it.
   return {expand_ssh_path(agent, tokens, environment_variable).value_or(agent)};
 }
 
@@ -49,7 +48,7 @@ void SshConnection::on_settings(const Result<SshSettings>& settings) {
   if (phase_ == Phase::closed) return;
   if (!settings) return fail_with(settings.error());
   settings_ = *settings;
-  // Like ssh's own -J, which goes before the configuration.
+  // Like ssh's -J, which overrides the configuration.
   if (target_.jumps) {
     settings_.proxy_jump = *target_.jumps;
     settings_.proxy_command.clear();
@@ -97,8 +96,8 @@ bool SshConnection::prefer_algorithms() {
                               : common_algorithms(host_keys, settings_.host_key_algorithms));
 }
 
-// Whether the host key is known. If not, it is being accepted and the connection goes on by itself,
-// or the connection has ended.
+// Whether the host key is known. Otherwise either the key is being accepted, after which the
+// connection continues, or the connection has failed.
 bool SshConnection::check_host_key() {
   const std::string shown = session_->host_key();
   HostKeyDecision decision = judge_host_key(known_keys_, shown);
@@ -106,8 +105,8 @@ bool SshConnection::check_host_key() {
     // Another link to the same host may have added it meanwhile.
     look_up_known_keys();
     decision = judge_host_key(known_keys_, shown);
-    // A host with a known key of another type is not new: whoever is in its place might hide that
-    // key. ssh calls it changed.
+    // A host with a known key of another type is not new: an impostor could hide that key. ssh
+    // reports it as changed.
     if (known_keys_.empty()) {
       accept_host_key(shown);
       return false;
@@ -120,7 +119,7 @@ bool SshConnection::check_host_key() {
 
 void SshConnection::accept_host_key(const std::string& shown) {
   phase_ = Phase::choosing_keys;
-  deadline_.reset();  // the file has its own
+  deadline_.reset();  // writing the file has its own timeout
   shared_->accept_host_key(settings_, endpoint_, shown,
                            [weak = weak_from_this(), number = connection_] {
                              const auto self = weak.lock();
@@ -136,7 +135,7 @@ IdentityChoice SshConnection::identity_choice() const {
     choice.files.push_back(identity_file(target_.identity_file, tokens));
     choice.named = 1;
   }
-  // As in ssh, default files do not count when some are given.
+  // As in ssh, default files are not used when others are given.
   if (choice.named == 0 || !are_defaults)
     for (const std::string& file : settings_.identity_files)
       choice.files.push_back(identity_file(file, tokens));

@@ -84,7 +84,7 @@ void SshFiles::read_known_hosts(const SshSettings& settings, OnRead on_read) {
       [known, files] {
         for (const std::string& file : files) known->add_file(file);
       },
-      // Shared, because work that is late may still use it.
+      // `known` is shared, because work that is late may still use it.
       [this, known, files](const Result<void>& done) {
         on_known_hosts(files, done ? std::move(*known) : KnownHosts(), done);
       });
@@ -130,7 +130,7 @@ std::vector<KnownKey> SshFiles::known_keys_of(const SshSettings& settings) {
 
 void SshFiles::host_settings_of(const Host& host,
                                 std::function<void(Result<HostSettings>)> on_settings) {
-  // Both call back as long as this object lives.
+  // Both call back only as long as this object lives.
   config_.settings_of(
       destination_of(host),
       [this, name = host.name, on_settings = std::move(on_settings)](Result<SshSettings> settings) {
@@ -143,7 +143,7 @@ void SshFiles::host_settings_of(const Host& host,
       });
 }
 
-// A ProxyJump that makes no sense is left to ssh, which says so.
+// An invalid ProxyJump is left to ssh, which reports it.
 HostSettings SshFiles::host_settings(const SshSettings& settings, const std::string& name) {
   HostSettings result{endpoint_text(settings.hostname, settings.port)};
   result.connect_timeout = settings.connect_timeout;

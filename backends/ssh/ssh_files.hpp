@@ -8,30 +8,31 @@
 #include <vector>
 
 #include "backends/link/host_settings.hpp"
+#include "backends/ssh/ssh_transport.hpp"
 #include "backends/ssh_config/file_work.hpp"
 #include "backends/ssh_config/ssh_config.hpp"
 #include "backends/ssh_config/ssh_tokens.hpp"
-#include "backends/ssh/ssh_transport.hpp"
 #include "backends/ssh_formats/known_hosts.hpp"
 
 namespace train {
 
-/// What ssh is asked for to reach this host.
+/// The arguments with which ssh reaches this host.
 SshDestination destination_of(const Host& host);
 
-/// What ssh's files on this machine say of hosts: their settings and their known keys, each read
-/// once. Transports may share one.
+/// The settings and known keys of hosts in ssh's files on this machine, each read once. Transports
+/// may share one object.
 class SshFiles {
  public:
-  /// Keeps, of the options, the names of the files and the user.
+  /// Uses only the file names and the user of the options.
   SshFiles(Loop& loop, const SshOptions& options);
 
   SshConfig& config() { return config_; }
-  /// What %-tokens stand for with these settings; `name` is the name of the host.
+  /// The values of %-tokens with these settings; `name` is the name of the host.
   SshTokens tokens_of(const SshSettings& settings, const std::string& name) const;
-  /// The ProxyJump of these settings, of which `ssh -G` leaves the tokens (%h) as they are.
+  /// The ProxyJump of these settings with its tokens expanded: `ssh -G` leaves them (%h) as they
+  /// are.
   Result<std::string> jumps_of(const SshSettings& settings, const std::string& name) const;
-  /// Reads the known_hosts files that these settings name, unless that was done. Calls back, from
+  /// Reads the known_hosts files of these settings, unless they were read before. Calls back, from
   /// the loop and never from inside this call, as long as this object lives; with an error of class
   /// `host` when it takes too long.
   using OnRead = std::function<void(Result<void>)>;
@@ -40,16 +41,16 @@ class SshFiles {
   KnownHosts& known_hosts_of(const SshSettings& settings);
   /// The keys in these files that are known for the host itself.
   std::vector<KnownKey> known_keys_of(const SshSettings& settings);
-  /// Adds a line to a known_hosts file, and calls back like `read_known_hosts`, with an error also
-  /// when it cannot be written.
+  /// Adds a line to a known_hosts file. Calls back like `read_known_hosts`, also with an error when
+  /// the file cannot be written.
   void append_known_host(const std::string& file, const std::string& line, OnRead on_written);
 
-  /// What the `ssh` that is started for a host has to be told. Calls back as `SshConfig` does. A
-  /// host of which known_hosts files say anything is not new, be it only its certificate authority.
+  /// The settings that are needed to start an `ssh` for a host. Calls back like `SshConfig`. A host
+  /// with any line in known_hosts files, even only one for its certificate authority, is not new.
   void host_settings_of(const Host& host, std::function<void(Result<HostSettings>)> on_settings);
 
  private:
-  // What was read of some files; nothing while they are being read.
+  // The result of reading some files; `done` is empty while they are being read.
   struct ReadKnownHosts {
     std::optional<Result<void>> done;
     KnownHosts known;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t max_pending = 256u << 10;
 constexpr std::size_t max_errors = 4u << 10;
-constexpr int max_reads = 8;  // of read_buffer's size in a row
+constexpr int max_reads = 8;  // reads in a row, each of read_buffer's size
 constexpr nanoseconds exit_timeout = std::chrono::seconds(5);
 constexpr std::string_view starting = "while the agent was being started";
 constexpr std::string_view copying = "while the binary was being copied there";
@@ -52,7 +52,7 @@ void SshLink::log_in() {
   session_->start();
 }
 
-// The session that was there opens no further channel (MaxSessions), or has died without a word.
+// The existing session opens no further channel (MaxSessions), or is dead.
 void SshLink::log_in_instead() {
   may_log_in_instead_ = false;
   deadline_.reset();
@@ -69,7 +69,7 @@ void SshLink::on_failure(Error why) {
 
 void SshLink::on_obstacle(Libssh2Obstacle obstacle) {
   const SshOptions& options = shared_->options;
-  // "ssh" in the hosts file, or as a flag, means libssh2 and nothing else.
+  // "ssh" in the hosts file, or as a flag, excludes other transports than libssh2.
   if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
     return fail_with(obstacle_error(obstacle));
   if (options.say && call_.verb != AgentCall::Verb::reattach)
@@ -159,7 +159,7 @@ bool SshLink::step_exec() {
 }
 
 bool SshLink::transfer() {
-  // Reading comes after writing: when libssh2 writes it may also receive bytes, which it keeps for
+  // Reading comes after writing: while libssh2 writes it may also receive bytes, which it keeps for
   // the next read and for which the socket will not become readable.
   bool advanced = write_some();
   if (is_closed()) return false;
@@ -187,7 +187,7 @@ bool SshLink::write_some() {
     bytes.consume(static_cast<std::size_t>(count));
     connection_->stream().use(static_cast<std::size_t>(count));
   }
-  // One timer a second is enough to see that an upload goes on.
+  // Restarting the timer once a second is enough to detect a stalled upload.
   const Instant now = shared_->loop.now();
   if (advanced && &bytes == &upload_ && now - upload_progress_ > std::chrono::seconds(1)) {
     upload_progress_ = now;
@@ -201,7 +201,7 @@ bool SshLink::read_errors() {
   bool advanced = false;
   for (int i = 0; i < max_reads; ++i) {
     const long count = channel_->read(SshChannel::Stream::error, buffer.data(), buffer.size());
-    if (count <= 0) break;  // a broken session shows when the output is read
+    if (count <= 0) break;  // reading the output reports a broken session
     advanced = true;
     connection_->stream().use(static_cast<std::size_t>(count));
     if (!count_errors(static_cast<std::size_t>(count))) return false;
@@ -229,7 +229,7 @@ bool SshLink::read_output() {
   return advanced;
 }
 
-// Until the agent speaks. False when they were too many, which ends the link.
+// Counts the bytes until the agent is ready. False when they were too many, which ends the link.
 bool SshLink::count_errors(std::size_t bytes) {
   if (!bootstrap_) return true;
   const auto counted = bootstrap_->take_errors(bytes);
@@ -273,8 +273,8 @@ void SshLink::become_open() {
   if (!first.empty() && phase_ == Phase::streaming) events.on_bytes(first);
 }
 
-// Behind a jump host only the host itself knows the address under which it was reached; one that
-// does not is called by its name.
+// Behind a jump host, only the host itself knows the address at which it was reached; without that,
+// its name is used.
 LinkInfo SshLink::link_info() const {
   std::string address = connection_->address();
   if (address.empty()) address = bootstrap_->host_address();
@@ -293,7 +293,7 @@ bool SshLink::step_ending() {
   return false;
 }
 
-// The command has ended. When that was before the agent was ready, what it printed says why.
+// The command has ended. If it ended before the agent was ready, its output says why.
 void SshLink::finish() {
   const RemoteExit exit = channel_->exit();
   const std::string said = printable(errors_, 1000);
@@ -339,7 +339,7 @@ void SshLink::close() {
   upload_.clear();
 }
 
-// Nobody who launches waits for a minute without a word.
+// Tells the user about a pause before the timeout, which is a minute.
 void SshLink::await_upload() {
   const SshOptions& options = shared_->options;
   const bool is_told =

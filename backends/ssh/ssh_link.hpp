@@ -13,8 +13,8 @@
 
 namespace train {
 
-/// The agent of one host at the other end of a channel: from the login, or on a session that is
-/// there (HostSessions), to the end of its stream.
+/// The link to the agent of one host over a channel: from the login, or on an existing session
+/// (HostSessions), to the end of its stream.
 class SshLink final : public SshSessionUser, public std::enable_shared_from_this<SshLink> {
  public:
   SshLink(std::shared_ptr<SshShared> shared, const Host& host, AgentCall call, LinkEvents events);
@@ -22,13 +22,13 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   SshLink(const SshLink&) = delete;
   SshLink& operator=(const SshLink&) = delete;
 
-  /// Begins; called once, from the loop.
+  /// Starts; called once, from the loop.
   void start();
   void send(const std::shared_ptr<const std::string>& bytes);
-  /// ssh-agent signs, which may ask a person first.
+  /// Whether a signature of ssh-agent is pending, which the user may have to confirm.
   bool is_asking() const;
   std::size_t unsent_bytes() const;
-  /// Closes the link; no event comes any more.
+  /// Closes the link; no events follow.
   void close();
   bool is_closed() const { return phase_ == Phase::closed; }
 
@@ -39,7 +39,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
     exec,
     bootstrap,
     streaming,
-    ending,       ///< the command prints no more; how it ended is not known yet
+    ending,       ///< the output has ended; the exit of the command is not known yet
     handed_over,  ///< `other_`, a link of another transport, serves the host
     closed,
   };
@@ -66,7 +66,7 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   void finish();
 
   void await_upload();
-  /// `passed`: of the same wait, before this.
+  /// `passed`: the part of the same wait that is already over.
   void set_deadline(nanoseconds delay, std::string_view doing, nanoseconds passed = nanoseconds(0));
   Error late_error(nanoseconds delay, std::string_view doing) const;
   std::string works_hint() const;
@@ -77,11 +77,11 @@ class SshLink final : public SshSessionUser, public std::enable_shared_from_this
   Host host_;
   AgentCall call_;
   LinkEvents events_;
-  std::shared_ptr<HostSession> session_;       ///< from the start on
-  std::shared_ptr<SshConnection> connection_;  ///< of the session
-  bool may_log_in_instead_ = false;  ///< the session was there, and has not opened a channel yet
+  std::shared_ptr<HostSession> session_;       ///< set from the start on
+  std::shared_ptr<SshConnection> connection_;  ///< that of the session
+  bool may_log_in_instead_ = false;  ///< on an existing session that has not opened a channel yet
   Phase phase_ = Phase::connecting;
-  std::unique_ptr<SshChannel> channel_;  ///< as long as the connection has its session
+  std::unique_ptr<SshChannel> channel_;  ///< only while the connection has its session
   std::string command_;
   std::unique_ptr<Subscription> deadline_;
 

@@ -6,26 +6,26 @@
 #include <memory>
 #include <string>
 
-#include "backends/ssh_keys/held_keys.hpp"
 #include "backends/ssh/host_sessions.hpp"
 #include "backends/ssh/jump_hosts.hpp"
+#include "backends/ssh/ssh_files.hpp"
+#include "backends/ssh/ssh_transport.hpp"
 #include "backends/ssh_config/libssh2_limits.hpp"
+#include "backends/ssh_keys/held_keys.hpp"
 #include "backends/ssh_keys/login_plans.hpp"
 #include "backends/ssh_keys/passphrases.hpp"
 #include "backends/ssh_session/resolver.hpp"
 #include "backends/ssh_session/ssh_errors.hpp"
-#include "backends/ssh/ssh_files.hpp"
-#include "backends/ssh/ssh_transport.hpp"
 
 namespace train {
 
-/// What all links of a transport share.
+/// The state that all links of a transport share.
 struct SshShared : std::enable_shared_from_this<SshShared> {
   SshShared(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window,
             std::shared_ptr<SshFiles> files);
 
-  /// Trusts a new host's key from now on, writes it down, and says so. `on_done` comes from the
-  /// loop and never from inside this call.
+  /// Trusts the key of a new host from now on, adds it to known_hosts, and tells the user.
+  /// `on_done` is called from the loop and never from inside this call.
   void accept_host_key(const SshSettings& settings, const Endpoint& host, const std::string& blob,
                        std::function<void()> on_done);
 

@@ -92,7 +92,7 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
 
 SshTransport::SshTransport(Loop& loop, SshOptions options, std::shared_ptr<SetupWindow> window,
                            std::shared_ptr<SshFiles> files) {
-  // Also sets up the process for all sessions; doing it again does nothing.
+  // Initialises libssh2 for the process; repeating it has no effect.
   libssh2_init(0);
   shared_ =
       std::make_shared<SshShared>(loop, std::move(options), std::move(window), std::move(files));

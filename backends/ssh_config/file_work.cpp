@@ -24,7 +24,7 @@ void FileWork::run(std::string what, std::function<void()> work,
   });
 }
 
-// The first piece is the one that hangs; those behind it have not begun.
+// The first piece is the one that hangs; the pieces behind it have not begun.
 void FileWork::on_late(Piece& piece) {
   const auto told = std::exchange(piece.on_done, nullptr);
   const double seconds = static_cast<double>(limit_.count()) / 1000;

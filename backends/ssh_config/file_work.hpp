@@ -11,8 +11,9 @@
 
 namespace train {
 
-/// Reads and writes files that may be on a disk, or in a home on the network, that hangs: one piece
-/// of work after the other, beside the loop. Nobody waits longer than a limit for a piece.
+/// Reads and writes files on a thread beside the loop, one piece of work after the other. The files
+/// may be on a disk or network file system that hangs: callers wait for a piece only up to a
+/// timeout.
 class FileWork {
  public:
   FileWork(Loop& loop, std::chrono::milliseconds limit)
@@ -20,16 +21,16 @@ class FileWork {
   FileWork(const FileWork&) = delete;
   FileWork& operator=(const FileWork&) = delete;
 
-  /// Runs `work`, which must own what it touches, and then `on_done` from the loop, once, unless
-  /// this object is gone by then. `what` is the name of the piece, "reading ~/.ssh/config". The
-  /// error, of class `host`, names the piece that takes longer than the limit, this one or one
-  /// before it.
+  /// Runs `work`, which must own what it touches, and then calls `on_done` from the loop, once,
+  /// unless this object is destroyed before. `what` names the piece in errors, "reading
+  /// ~/.ssh/config". After the timeout, `on_done` gets an error of class `host` that names the
+  /// piece that hangs: this one or one before it.
   void run(std::string what, std::function<void()> work, std::function<void(Result<void>)> on_done);
 
  private:
   struct Piece {
     std::string what;
-    std::function<void(Result<void>)> on_done;  ///< empty once the owner heard that it is late
+    std::function<void(Result<void>)> on_done;  ///< empty after the timeout was reported
     std::unique_ptr<Subscription> deadline;
   };
   void on_late(Piece& piece);

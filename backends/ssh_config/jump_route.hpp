@@ -9,21 +9,21 @@
 
 namespace train {
 
-/// What a ProxyJump asks for ("me@a:2200,b"): the host that connects to the target, and how that
-/// one is reached in turn.
+/// A parsed ProxyJump ("me@a:2200,b"): the host that connects to the target, and how that host is
+/// reached.
 struct JumpRoute {
   SshDestination last;  ///< b
-  /// "me@a:2200"; nothing: as its own configuration says.
+  /// "me@a:2200"; nothing: as the configuration of `last` says.
   std::optional<std::string> before;
 };
 
-/// A jump host as it was written: "me@bastion:2200".
+/// The jump host as the user wrote it: "me@bastion:2200".
 std::string jump_host_name(const SshDestination& jump_host);
 /// Its name in the window of set-ups (SetupWindow).
 std::string jump_server(const SshDestination& jump_host);
 
-/// Reads a ProxyJump as ssh does: `[user@]host[:port]` or `ssh://[user@]host[:port]`, IPv6
-/// addresses in brackets, one after the other. Errors, of class `host`: it makes no sense.
+/// Parses a ProxyJump like ssh does: `[user@]host[:port]` or `ssh://[user@]host[:port]`, IPv6
+/// addresses in brackets, separated by commas. Errors, of class `host`: invalid syntax.
 Result<JumpRoute> parse_jump_route(std::string_view proxy_jump);
 
 }  // namespace train

@@ -19,24 +19,24 @@ struct Libssh2Algorithms {
   std::vector<std::string> host_keys;
 };
 
-/// Why a host can be reached by OpenSSH's own client only, and what can be done about it.
+/// Why a host can be reached only by OpenSSH's own client, and what the user can do about it.
 struct Libssh2Obstacle {
   std::string reason;     ///< "ProxyCommand is set for it"
-  std::string next_step;  ///< besides using OpenSSH
+  std::string next_step;  ///< an alternative to using OpenSSH
 };
 
-/// Why libssh2, or what is built on it here, cannot do what the settings of a host or its lines in
-/// known_hosts ask for. Nothing when it can be tried.
+/// Why libssh2, or the code here, cannot do what the settings of a host or its lines in known_hosts
+/// require. Nothing when libssh2 can be tried.
 std::optional<Libssh2Obstacle> why_not_libssh2(const SshSettings& settings,
                                                const std::vector<KnownKey>& known,
                                                const Libssh2Algorithms& algorithms);
 
-/// Of the algorithms that are allowed (all, if none are named), those that are supported, in the
-/// order of `allowed`.
+/// The supported ones of the allowed algorithms, in the order of `allowed`; all supported ones when
+/// `allowed` is empty.
 std::vector<std::string> common_algorithms(const std::vector<std::string>& allowed,
                                            const std::vector<std::string>& supported);
 
-/// The error of a host that cannot be reached because of this.
+/// The error for a host that cannot be reached because of this.
 Error obstacle_error(const Libssh2Obstacle& obstacle);
 
 }  // namespace train

@@ -11,7 +11,7 @@ namespace train {
 
 namespace {
 
-// ssh -G is all computation, but for a Match exec or a name server that takes its time.
+// ssh -G only computes, except for a Match exec or a slow name server.
 int queries_at_a_time() {
   return static_cast<int>(std::clamp(2 * ::sysconf(_SC_NPROCESSORS_ONLN), 4L, 16L));
 }
@@ -79,7 +79,7 @@ void SshConfig::look_up(Waiter waiter) {
   ask_next();
 }
 
-// Whoever is called back may destroy the owner of this object, and then no other is called.
+// A callback may destroy the owner of this object; then no other callback is called.
 void SshConfig::answer(OnSettings on_settings, Result<SshSettings> settings) {
   loop_.post([alive = std::weak_ptr(is_alive_), on_settings = std::move(on_settings),
               settings = std::move(settings)] {
@@ -87,7 +87,7 @@ void SshConfig::answer(OnSettings on_settings, Result<SshSettings> settings) {
   });
 }
 
-// Names of groups that are hosts begin with "=", which no list of matches does.
+// Groups of a single host have names that begin with "=", unlike groups of matching lines.
 std::string SshConfig::group_of(const SshDestination& destination) const {
   const std::string host = outline_->group_of(destination.host).value_or("=" + destination.host);
   return host + " " + destination.user + " " +
@@ -116,7 +116,7 @@ void SshConfig::on_answer(const std::string& name, const SshDestination& asked,
   group.settings = std::move(settings);
   for (Waiter& waiter : std::exchange(group.waiting, {}))
     answer(std::move(waiter.on_settings), settings_for(group, waiter.destination));
-  const auto query = std::move(queries_[name]);  // which is calling
+  const auto query = std::move(queries_[name]);  // this function runs inside it
   queries_.erase(name);
   ask_next();
 }

@@ -15,42 +15,42 @@
 
 namespace train {
 
-/// Where ssh's configuration is, and the program that reads it.
+/// The files of ssh's configuration, and the program that reads them.
 struct SshConfigFiles {
   std::string user_file;    ///< "/home/me/.ssh/config"; empty: none
   std::string system_file;  ///< "/etc/ssh/ssh_config"; empty: none
-  std::string home;         ///< what "~" is in their Include lines
+  std::string home;         ///< the value of "~" in their Include lines
   std::string program = "ssh";
-  std::vector<std::string> environment;        ///< of the program, and of what a `Match exec` runs
+  std::vector<std::string> environment;        ///< of the program, and of commands of `Match exec`
   std::chrono::milliseconds deadline{10'000};  ///< for each answer
 };
 
-/// What is asked about: the arguments of ssh.
+/// The arguments of ssh for which settings are read.
 struct SshDestination {
   std::string host;
-  std::string user;         ///< empty: what the configuration says
-  std::optional<int> port;  ///< nothing: what the configuration says
+  std::string user;         ///< empty: from the configuration
+  std::optional<int> port;  ///< nothing: from the configuration
 
   bool operator==(const SshDestination&) const = default;
 };
 
-/// The settings of hosts as `ssh -G` tells them, which alone knows all of ssh_config. It is asked
-/// once for all hosts for which the same lines hold, a few at a time, and not at all when the
-/// configuration has nothing that matters.
+/// The settings of hosts as `ssh -G` reports them: only ssh itself understands all of ssh_config.
+/// It runs once for all hosts to which the same lines apply, a few at a time, and not at all when
+/// the configuration has no relevant options.
 class SshConfig {
  public:
   using OnSettings = std::function<void(Result<SshSettings>)>;
 
-  /// `defaults` are the settings of a host without any configuration; their hostname, user and port
-  /// are filled in. The files are read by `work`.
+  /// `defaults` are the settings of a host without configuration; their hostname, user and port are
+  /// filled in. `work` reads the files.
   SshConfig(Loop& loop, FileWork& work, SshConfigFiles files, SshSettings defaults);
   ~SshConfig();
   SshConfig(const SshConfig&) = delete;
   SshConfig& operator=(const SshConfig&) = delete;
 
   /// Calls back from the loop, never from inside this call, as long as this object lives. Errors,
-  /// of class `host` or `missing`: ssh is not there, is late, or does not like its configuration;
-  /// the files cannot be read in time.
+  /// of class `host` or `missing`: ssh is missing, is late, or rejects its configuration; the files
+  /// cannot be read in time.
   void settings_of(const SshDestination& destination, OnSettings on_settings);
 
  private:
@@ -59,7 +59,8 @@ class SshConfig {
     OnSettings on_settings;
   };
   struct Group {
-    std::optional<Result<SshSettings>> settings;  ///< an empty hostname: the host's own name
+    std::optional<Result<SshSettings>> settings;  ///< an empty hostname: the name of the host
+                                                  ///< itself
     std::vector<Waiter> waiting;
   };
 
@@ -83,7 +84,7 @@ class SshConfig {
   Files files_state_ = Files::unread;
   std::optional<Error> trouble_;  ///< with the files
   std::optional<SshConfigOutline> outline_;
-  std::vector<Waiter> waiting_;  ///< for the files
+  std::vector<Waiter> waiting_;  ///< until the files were read
   std::map<std::string, Group> groups_;
   std::deque<std::string> unasked_;  ///< groups, in order
   Background reaper_;

@@ -21,9 +21,9 @@ namespace {
 constexpr std::size_t max_host_lines = 10'000;
 constexpr std::string_view blanks = " \t\r\f";
 
-// Options that change nothing of what is used here (HashKnownHosts matters only to a host that
-// StrictHostKeyChecking, which is not among them, lets add keys). Debian's and Ubuntu's
-// /etc/ssh/ssh_config has no others.
+// Options that do not affect the settings used here. (HashKnownHosts matters only to a host that
+// StrictHostKeyChecking, which is not in this list, lets add keys.) The /etc/ssh/ssh_config of
+// Debian and Ubuntu has no others.
 constexpr std::array without_effect = {"addkeystoagent",
                                        "checkhostip",
                                        "compression",
@@ -47,7 +47,7 @@ constexpr std::array without_effect = {"addkeystoagent",
                                        "updatehostkeys",
                                        "visualhostkey",
                                        "xauthlocation"};
-// Their values may name the host (%h), but are either not used or expanded here.
+// The values of these may contain the host (%h), but are either not used here or expanded here.
 constexpr std::array tokens_do_no_harm = {"certificatefile", "controlpath",  "identityfile",
                                           "localcommand",    "proxycommand", "remotecommand"};
 
@@ -59,7 +59,7 @@ bool contains(const List& list, std::string_view word) {
 struct Line {
   std::string keyword;  // lower case
   std::vector<std::string> words;
-  bool is_plain = true;  // no quoting but "whole words", which differs between versions of ssh
+  bool is_plain = true;  // quotes only around whole words; versions of ssh differ in other quoting
 };
 
 std::string_view take_word(std::string_view& rest, bool& is_plain) {
@@ -135,7 +135,7 @@ void SshConfigOutline::add_line(std::string_view text, std::vector<std::string>&
   } else if (line.keyword == "include") {
     includes.insert(includes.end(), line.words.begin(), line.words.end());
   } else if (line.keyword == "match") {
-    // "all" holds for every host, and the two others for all or none.
+    // "all" applies to every host, and the two others to all hosts or none.
     for (const std::string& word : line.words)
       if (const std::string lower = to_lower(word);
           lower != "all" && lower != "canonical" && lower != "final")
@@ -152,8 +152,9 @@ void SshConfigOutline::add_line(std::string_view text, std::vector<std::string>&
 }
 
 std::optional<std::string> SshConfigOutline::group_of(const std::string& host) const {
-  // Where ssh says that a host's name is its own, that must not be the doing of a HostName line,
-  // which would name it for the others as well. In which case ssh compares differs by version.
+  // An empty hostname in the settings of a group means each host's own name. A HostName line with
+  // the name of this host would look the same, but would give that name to the other hosts too.
+  // Upper case is excluded because versions of ssh compare it differently.
   if (is_per_host_ || host_names_.contains(host) || !is_lower_case(host)) return std::nullopt;
   std::string group;
   group.reserve(host_lines_.size());
@@ -165,7 +166,7 @@ namespace {
 
 constexpr std::size_t max_file = 4u << 20;
 constexpr std::size_t max_files = 1000;
-constexpr int max_depth = 16;  // ssh's own
+constexpr int max_depth = 16;  // the limit of ssh
 
 enum class Read { done, missing, failed };
 
@@ -185,7 +186,7 @@ class Reader {
  public:
   explicit Reader(std::string home) : home_(std::move(home)) {}
 
-  // `folder` is where relative includes are.
+  // `folder` is the base of relative includes.
   bool add(const std::string& path, const std::string& folder, int depth) {
     std::string text;
     const Read read = ++files_ > max_files ? Read::failed : read_file(path, text);

@@ -9,21 +9,21 @@
 
 namespace train {
 
-/// What of ssh's configuration decides whether two hosts have the same settings, so that `ssh -G`
-/// need be asked only once for both. It is not read for its values: these are ssh's to tell.
+/// The parts of ssh's configuration that decide whether two hosts have the same settings, so that
+/// `ssh -G` runs only once for both. Values of options are not read here: `ssh -G` reports them.
 class SshConfigOutline {
  public:
-  /// Adds the lines of one file (ssh_config(5)) and returns the paths of its Include lines as
-  /// written, patterns and all, for the caller to add as well.
+  /// Adds the lines of one file (ssh_config(5)). Returns the paths of its Include lines as written,
+  /// with patterns, for the caller to add as well.
   std::vector<std::string> add(std::string_view text);
-  /// Something cannot be looked into: every host is asked for.
+  /// A part cannot be read: `ssh -G` must run for every host.
   void add_unknown() { is_per_host_ = true; }
 
-  /// Whether anything in it could change what is used here: without, ssh need not be asked.
+  /// Whether any option could change the settings used here; otherwise ssh need not run.
   bool matters() const { return matters_ || is_per_host_; }
-  /// Hosts with the same key have the same settings but for their names: the same `Host` lines hold
-  /// for them, and nothing else depends on the host. Nothing when this host must be asked for by
-  /// itself.
+  /// Hosts of the same group have the same settings except for their names: the same `Host` lines
+  /// apply to them, and nothing else depends on the host. Nothing when `ssh -G` must run for this
+  /// host alone.
   std::optional<std::string> group_of(const std::string& host) const;
 
  private:
@@ -35,10 +35,9 @@ class SshConfigOutline {
   bool is_per_host_ = false;
 };
 
-/// Reads the user's and the system's ssh_config with all files that they include. `home` is what
-/// "~" is. What cannot be looked into (unreadable, too large, included too deep or under a name
-/// that only ssh can expand) makes every host one that is asked for by itself. Nothing when neither
-/// file exists.
+/// Reads the user's and the system's ssh_config with all files that they include. `home` is the
+/// value of "~". If a part cannot be read (unreadable, too large, included too deep or under a name
+/// that only ssh can expand), `ssh -G` must run for every host. Nothing when neither file exists.
 std::optional<SshConfigOutline> outline_ssh_config(const std::string& user_file,
                                                    const std::string& system_file,
                                                    const std::string& home);

@@ -40,12 +40,12 @@ Result<ConnectedProcess> start(const std::vector<std::string>& command,
   return process;
 }
 
-// Collects a program that was killed. It ends within microseconds, unless the kernel waits for a
-// disk on its behalf.
+// Collects a killed program. It ends within microseconds, unless it hangs in the kernel, for
+// example on a disk.
 void collect_killed(Background& reaper, pid_t pid, const Descriptor& pidfd) {
   constexpr int patience_milliseconds = 20;
   if (has_ended(pidfd, patience_milliseconds)) return (void)wait_for_child(pid);
-  // Without a thread for it, it stays a zombie as long as this process lives.
+  // If the thread cannot be started, the program stays a zombie as long as this process lives.
   (void)reaper.run([pid] { (void)wait_for_child(pid); }, {});
 }
 
@@ -80,7 +80,7 @@ SshQuery::SshQuery(Loop& loop, std::vector<std::string> command,
 
 SshQuery::~SshQuery() { end_process(); }
 
-// What comes after the limit is dropped.
+// Output beyond the limit is dropped.
 void SshQuery::drain(Source& source) {
   std::array<char, 16384> piece;
   ssize_t count = 0;

@@ -13,17 +13,17 @@
 
 namespace train {
 
-/// A program that is run for its output, without a terminal and without input, and found along the
-/// PATH of this process. Destroying the query kills the program and what it started.
+/// Runs a program for its output, without a terminal and without input; it is searched in the PATH
+/// of this process. Destroying the query kills the program and its process group.
 class SshQuery {
  public:
-  /// What it printed, when it exited with status 0; else an error of class `host` (or `missing`,
-  /// when there is no such program) with its last words. Comes once, from the loop; the query may
-  /// be destroyed inside.
+  /// The output when it exited with status 0; else an error of class `host` (or `missing`, when
+  /// there is no such program) with its last error output. Called once, from the loop; the query
+  /// may be destroyed inside.
   using OnAnswer = std::function<void(Result<std::string>)>;
 
   /// `environment` are the program's variables, "NAME=value". `reaper`, which must outlive the
-  /// query, collects a program that does not end at once when it is killed: it hangs in the kernel.
+  /// query, collects a killed program that does not end at once because it hangs in the kernel.
   SshQuery(Loop& loop, std::vector<std::string> command,
            const std::vector<std::string>& environment, std::chrono::milliseconds deadline,
            Background& reaper, OnAnswer on_answer);

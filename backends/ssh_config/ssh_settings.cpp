@@ -39,8 +39,8 @@ std::vector<std::string> split_at(std::string_view text, char separator) {
   return words;
 }
 
-// Splits paths at blanks. ssh prints several paths without quotes, but all of them absolute: so a
-// word that does not begin with a slash belongs to the path before it, which has a blank.
+// Splits paths at blanks. ssh prints several paths without quotes, but all of them are absolute: so
+// a word that does not begin with a slash belongs to the path before it, which has a blank.
 std::vector<std::string> split_paths(std::string_view text) {
   std::vector<std::string> paths;
   for (std::string& word : split_at(text, ' ')) {

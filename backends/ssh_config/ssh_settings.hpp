@@ -13,33 +13,33 @@ namespace train {
 
 constexpr int default_ssh_port = 22;
 
-/// What is done with a host key that no known_hosts file has; a changed one is always refused.
+/// What to do with a host key that is in no known_hosts file; a changed key is always refused.
 enum class StrictHostKeys {
   yes,
-  ask,  ///< refused like `yes`: nobody is asked
+  ask,  ///< refused like `yes`: the user is not asked
   accept_new,
   no,  ///< treated like `accept_new`, with a warning
 };
 
-/// Which addresses of a name are connected to.
+/// Which addresses of a name are used.
 enum class AddressFamily { any, ipv4, ipv6 };
 
-/// What ssh_config(5) says of one host: the options that matter here, in the words of `ssh -G`.
-/// Empty texts and lists are options that say nothing; the defaults are ssh's.
+/// The settings of one host from ssh_config(5): the options that matter here, with the names of
+/// `ssh -G`. Empty texts and lists are options without a value; the defaults are ssh's.
 struct SshSettings {
-  std::string hostname;  ///< what is connected to
+  std::string hostname;  ///< name or address to connect to
   std::string user;
   int port = default_ssh_port;
   AddressFamily address_family = AddressFamily::any;
   std::string bind_address;
   std::string bind_interface;
-  std::optional<std::chrono::seconds> connect_timeout;  ///< also of the key exchange
+  std::optional<std::chrono::seconds> connect_timeout;  ///< also for the key exchange
   std::string proxy_jump;                               ///< "user@a:2200,b"
   std::string proxy_command;
 
   StrictHostKeys strict_host_keys = StrictHostKeys::ask;
   std::string host_key_alias;
-  std::vector<std::string> user_known_hosts;  ///< the first one takes accepted keys
+  std::vector<std::string> user_known_hosts;  ///< accepted keys are added to the first
   std::vector<std::string> global_known_hosts;
   bool hash_known_hosts = false;
   std::string known_hosts_command;
@@ -47,15 +47,16 @@ struct SshSettings {
 
   /// Files in the order in which they are tried, with their `~` and %-tokens as written.
   std::vector<std::string> identity_files;
-  bool identities_only = false;  ///< of the agent's keys, only those of `identity_files`
-  /// Empty or "SSH_AUTH_SOCK": that variable's; "none"; "$VARIABLE"; or the path of a socket.
+  bool identities_only = false;  ///< of the agent's keys, use only those of `identity_files`
+  /// Empty or "SSH_AUTH_SOCK": the socket in that variable; "none"; "$VARIABLE"; or the path of a
+  /// socket.
   std::string identity_agent;
   std::vector<std::string> certificate_files;
   std::string pkcs11_provider;
   bool public_key_authentication = true;
   std::vector<std::string> preferred_authentications;  ///< empty: all, in ssh's order
 
-  // Algorithms that may be used, best first; empty: whatever there is.
+  // Allowed algorithms, best first; empty: all supported ones.
   std::vector<std::string> key_exchanges;
   std::vector<std::string> ciphers;
   std::vector<std::string> macs;
@@ -67,11 +68,12 @@ struct SshSettings {
 
 /// The files that ssh tries when none are configured, in its order.
 std::vector<std::string> default_identities();
-/// Whether these are the files that ssh tries when none are configured: missing ones are no news.
+/// Whether all of these are files that ssh tries when none are configured: missing ones are not
+/// reported.
 bool are_default_identities(const std::vector<std::string>& files);
 
-/// Reads the output of `ssh -G`, of at most 1 MiB. Options that do not matter here are skipped.
-/// Errors, of class `host`: not the output of `ssh -G`, with the line that is wrong.
+/// Parses the output of `ssh -G`, of at most 1 MiB. Options that do not matter here are skipped.
+/// Errors, of class `host`: the text is not output of `ssh -G`, with the wrong line.
 Result<SshSettings> parse_ssh_settings(std::string_view output);
 
 }  // namespace train

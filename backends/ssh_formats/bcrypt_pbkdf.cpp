@@ -52,10 +52,10 @@ Bignum scaled_arctan(BN_ULONG x, int bits) {
   return sum;
 }
 
-// Blowfish begins with the digits of pi behind the point (Schneier 1993), here by Machin's formula:
-// pi = 16 arctan(1/5) - 4 arctan(1/239).
+// Blowfish starts with the fraction digits of pi (Schneier 1993), computed here with Machin's
+// formula: pi = 16 arctan(1/5) - 4 arctan(1/239).
 Words digits_of_pi() {
-  constexpr int guard_bits = 64;  // against what the division of each term leaves out
+  constexpr int guard_bits = 64;  // against the rounding of the divisions
   constexpr int fraction_bits = static_cast<int>(word_count) * 32;
   const Bignum fifth = scaled_arctan(5, fraction_bits + guard_bits);
   const Bignum small = scaled_arctan(239, fraction_bits + guard_bits);
@@ -104,7 +104,7 @@ class Blowfish {
            boxes[3 * box_size + (x & 255)];
   }
 
-  // The words of the hash one after the other, beginning again after the 16th (64 bytes).
+  // The words of the hash in order, starting again after the 16th (64 bytes).
   static std::uint32_t word_of(const Hash& hash, std::size_t index) {
     const unsigned char* b = hash.data() + index % (hash_bytes / 4) * 4;
     return std::uint32_t(b[0]) << 24 | std::uint32_t(b[1]) << 16 | std::uint32_t(b[2]) << 8 | b[3];
@@ -147,7 +147,7 @@ Block bcrypt_hash(const Hash& passphrase, const Hash& salt) {
     for (std::size_t pair = 0; pair < words.size(); pair += 2)
       cipher.encrypt(words[pair], words[pair + 1]);
   Block block{};
-  for (std::size_t i = 0; i < block.size(); ++i)  // little-endian, other than all else here
+  for (std::size_t i = 0; i < block.size(); ++i)  // little-endian, unlike everything else here
     block[i] = static_cast<unsigned char>(words[i / 4] >> (8 * (i % 4)));
   return block;
 }
@@ -156,7 +156,7 @@ std::string_view view(const Block& block) {
   return {reinterpret_cast<const char*>(block.data()), block.size()};
 }
 
-// One block of the result: the exclusive or of `rounds` hashes, each salted with the one before.
+// One block of the result: the exclusive or of `rounds` hashes, each salted with the previous one.
 bool make_block(const Hash& passphrase, std::string_view salt, std::uint32_t number,
                 std::uint32_t rounds, const std::atomic<bool>& is_cancelled, Block& result) {
   std::string counted(salt);
@@ -183,7 +183,7 @@ bool bcrypt_pbkdf(std::string_view passphrase, std::string_view salt, std::uint3
   if (key_size == 0 || key_size > max_key) return false;
   Hash hash{};
   if (!sha512(passphrase, hash)) return false;
-  // Unlike in PBKDF2 every block is spread over the whole key.
+  // Unlike in PBKDF2, every block is spread over the whole key.
   const std::size_t stride = (key_size + block_bytes - 1) / block_bytes;
   bool is_made = true;
   for (std::size_t number = 0; number < stride && is_made; ++number) {

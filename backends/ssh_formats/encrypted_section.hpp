@@ -11,19 +11,19 @@
 
 namespace train {
 
-/// What opens an encrypted key.
+/// The means to open an encrypted key.
 struct KeyOpening {
   const Secret& passphrase;
   const std::atomic<bool>&
-      is_cancelled;  ///< another thread sets it when the key is not wanted any more
+      is_cancelled;  ///< another thread sets it when the key is no longer wanted
 };
 
-/// Whether the private section of OpenSSH's key files can be read under this cipher.
+/// Whether this cipher of the private section of OpenSSH's key files is supported.
 bool is_known_cipher(std::string_view cipher);
 
-/// Decrypts the private section of one of OpenSSH's key files (PROTOCOL.key). With a wrong
-/// passphrase what comes out makes no sense. Nothing when the file is broken, or asks for more work
-/// than a key is worth.
+/// Decrypts the private section of one of OpenSSH's key files (PROTOCOL.key). A wrong passphrase
+/// gives meaningless bytes. Nothing when the file is broken, or requires too much work (more than
+/// 100,000 rounds), or when cancelled.
 std::optional<LockedBytes> decrypt_section(std::string_view cipher, std::string_view kdf,
                                            std::string_view kdf_options, std::string_view section,
                                            const KeyOpening& opening);

@@ -91,7 +91,7 @@ std::string ecdsa_blob(EVP_PKEY* key) {
   return {};
 }
 
-// OpenSSL gives DER; SSH wants two numbers (RFC 5656, section 3.1.2).
+// OpenSSL returns DER; SSH uses two numbers (RFC 5656, section 3.1.2).
 std::string ssh_ecdsa_signature(const std::string& der) {
   const unsigned char* position = bytes_of(der);
   const EcdsaSignature signature(d2i_ECDSA_SIG(nullptr, &position, static_cast<long>(der.size())));

@@ -36,8 +36,8 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// HMAC-SHA1, looked up once and used again: every line of a hashed file is tried for every host,
-// and looking it up takes longer than using it.
+// HMAC-SHA1, fetched once and reused: every line of a hashed file is compared with every host, and
+// fetching takes longer than computing.
 class HmacSha1 {
  public:
   HmacSha1() {
@@ -84,15 +84,15 @@ bool matches_patterns(std::string_view names, std::string_view name) {
   return found;
 }
 
-// Whether the last line of the file has no line end: a line that is added would become a part of
-// it.
+// Whether the last line of the file has no newline: an appended line would become a part of it.
 bool lacks_line_end(int fd) {
   char last = '\n';
   const off_t size = ::lseek(fd, 0, SEEK_END);
   return size > 0 && ::pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-// Appends in one write, so that no line of another process comes in between. 0 or errno.
+// Appends with a single write, so that lines of other processes do not interleave. Returns 0 or
+// errno.
 int append(int fd, const std::string& text) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return errno;
@@ -105,8 +105,7 @@ int append(int fd, const std::string& text) {
 
 }  // namespace
 
-// On a mismatch, only the last star is made to match one character more, which keeps the time
-// linear.
+// On a mismatch, only the last star is extended by one character, which keeps the time linear.
 bool matches_name_pattern(std::string_view pattern, std::string_view name) {
   std::size_t p = 0, n = 0, star = std::string_view::npos, star_n = 0;
   while (n < name.size()) {
@@ -215,7 +214,7 @@ std::string known_hosts_line(std::string_view name, std::string_view blob, std::
 
 Result<void> append_known_host(const std::string& path, const std::string& line) {
   const std::string folder = path.substr(0, path.rfind('/'));
-  if (!folder.empty()) (void)::mkdir(folder.c_str(), owner_only_folder);  // open tells what fails
+  if (!folder.empty()) (void)::mkdir(folder.c_str(), owner_only_folder);  // open reports a failure
   Descriptor file(
       ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, owner_only));
   int error = file ? append(file.get(), line) : errno;

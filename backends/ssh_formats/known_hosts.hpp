@@ -13,10 +13,10 @@ namespace train {
 /// time.
 bool matches_name_pattern(std::string_view pattern, std::string_view name);
 
-/// A line of a known_hosts file that speaks of a host.
+/// A line of a known_hosts file that applies to a host.
 struct KnownKey {
   std::string type;  ///< "ssh-ed25519"
-  std::string blob;  ///< as RFC 4253 encodes it
+  std::string blob;  ///< encoded as in RFC 4253
   std::string file;
   int line = 0;
   bool revoked = false;    ///< @revoked: this key must not be accepted
@@ -25,18 +25,17 @@ struct KnownKey {
   bool operator==(const KnownKey&) const = default;
 };
 
-/// What is known of the hosts' keys (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"): plain, hashed and
-/// `[host]:port` names, patterns with `*`, `?` and `!`, and the markers. libssh2's own reader knows
-/// neither patterns, nor markers, nor line numbers. Lines that make no sense are skipped, as ssh
-/// does.
+/// The known keys of hosts (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"): plain, hashed and
+/// `[host]:port` names, patterns with `*`, `?` and `!`, and the markers. libssh2's own reader does
+/// not support patterns, markers or line numbers. Invalid lines are skipped, as in ssh.
 class KnownHosts {
  public:
-  /// Adds the lines of one file, which `file` names in messages.
+  /// Adds the lines of one file; `file` is its name in messages.
   void add(std::string_view text, const std::string& file);
-  /// Reads and adds a file of at most 64 MiB; one that does not exist holds no key.
+  /// Reads and adds a file of at most 64 MiB; a missing file has no keys.
   void add_file(const std::string& path);
-  /// The keys of a host in file order: of `[host]:port`, and, when there is none and the port is
-  /// not 22, of the bare name, as ssh does.
+  /// The keys of a host in file order: those of `[host]:port`, or, when there are none and the port
+  /// is not 22, those of the bare name, as in ssh.
   std::vector<KnownKey> keys_of(std::string_view host, int port) const;
 
  private:
@@ -66,7 +65,7 @@ enum class HostKeyVerdict {
   revoked,
 };
 
-/// Whether the known keys of a host allow the key that it showed, and the line that decided (null
+/// Whether the known keys of a host allow the key that it has shown, and the deciding line (null
 /// for `unknown`).
 struct HostKeyDecision {
   HostKeyVerdict verdict = HostKeyVerdict::unknown;
@@ -74,20 +73,21 @@ struct HostKeyDecision {
 };
 HostKeyDecision judge_host_key(const std::vector<KnownKey>& known, std::string_view shown_blob);
 
-/// The line of a known_hosts file that says that `name` ("node01", "[node01]:2222") has this key.
-/// With a `salt` of 20 random bytes the name is hashed.
+/// A line of a known_hosts file: `name` ("node01", "[node01]:2222") has this key. With a `salt` of
+/// 20 random bytes the name is hashed.
 std::string known_hosts_line(std::string_view name, std::string_view blob,
                              std::string_view salt = {});
 
-/// "node01", or "[node01]:2222" when the port is not 22: a host's name in known_hosts files.
+/// The name of a host in known_hosts files: "node01", or "[node01]:2222" when the port is not 22.
 std::string known_hosts_name(std::string_view host, int port);
 
-/// Adds a line to a known_hosts file. The file is made, readable for its owner only, with its
-/// folder if that is all that is missing. Errors, of class `host`, say why it cannot be written.
+/// Adds a line to a known_hosts file. Creates the file, readable only by its owner, and its folder
+/// (but no parents of the folder). Errors, of class `host`, say why it cannot be written.
 Result<void> append_known_host(const std::string& path, const std::string& line);
 
-/// The host-key algorithms to ask a host for, best first: those whose keys are known, in file
-/// order, then the others. Only what is asked for first can be checked.
+/// The host-key algorithms to request, best first: those with known keys, in file order, then the
+/// others. Only the key of the first algorithm in common can be checked, so known ones must come
+/// first.
 std::vector<std::string> host_key_preference(const std::vector<KnownKey>& known);
 
 }  // namespace train

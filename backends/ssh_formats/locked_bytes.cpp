@@ -9,7 +9,7 @@
 
 namespace train {
 
-// An older kernel that does not know of one of these does without it.
+// Failures of mlock and madvise are ignored: older kernels lack some of these.
 LockedBytes::LockedBytes(std::size_t size) : size_(size) {
   if (size == 0) return;
   void* const pages =

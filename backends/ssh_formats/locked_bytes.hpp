@@ -7,10 +7,10 @@
 
 namespace train {
 
-/// Bytes that are nobody else's: zeros at first, in pages of their own, which are not swapped, are
-/// in no core, and are empty in a forked process; overwritten at the end. Where the user's limit of
-/// locked memory (ulimit -l) is reached, the pages may be swapped all the same. Throws
-/// std::bad_alloc where there is no memory.
+/// Secret bytes in separate pages: zeros at first; not swapped, not in core files, and zero in
+/// forked processes; overwritten when destroyed. When the user's limit of locked memory (ulimit -l)
+/// is reached, the pages may be swapped nevertheless. Throws std::bad_alloc when there is no
+/// memory.
 class LockedBytes {
  public:
   LockedBytes() = default;

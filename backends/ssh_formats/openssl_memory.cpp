@@ -19,7 +19,7 @@ void give_back(void* block, const char*, int) {
   std::free(block);
 }
 
-// Always to another place: realloc(3) leaves behind what it has moved.
+// Always moves to a new block: realloc(3) would not wipe the old one.
 void* move(void* block, std::size_t size, const char* file, int line) {
   void* const moved = take(size, file, line);
   if (size > 0 && !moved) return nullptr;  // the old block stays

@@ -3,10 +3,11 @@
 
 namespace train {
 
-/// Whether what OpenSSL gives back to the heap is made zeros first. Its decoders copy private keys
-/// into memory that they free as it is (OpenSSL 3.0: providers/implementations/encode_decode), and
-/// freed memory is still there to be read. It is so from before main() on, in every program that
-/// has this: OpenSSL takes other functions only while it has taken no memory.
+/// Whether memory that OpenSSL frees is overwritten with zeros first. Its decoders copy private
+/// keys into memory that they free without wiping (OpenSSL 3.0:
+/// providers/implementations/encode_decode), where it remains readable. This is set up before
+/// main(), in every program that links this file: OpenSSL accepts other memory functions only
+/// before its first allocation.
 bool openssl_frees_zeros();
 
 }  // namespace train

@@ -25,7 +25,7 @@ constexpr std::string_view openssh_begin = "-----BEGIN OPENSSH PRIVATE KEY-----"
 constexpr std::string_view openssh_end = "-----END OPENSSH PRIVATE KEY-----";
 constexpr std::string_view openssh_magic{"openssh-key-v1\0", 15};
 
-// Signatures of a key, however it is kept.
+// Signs, or returns the error of `of`.
 Result<std::string> signature_by(EVP_PKEY* key, const SigningKey& of, std::string_view data,
                                  std::string_view algorithm) {
   std::string signature = key == nullptr ? std::string() : sign_with(key, data, algorithm);
@@ -48,8 +48,8 @@ class FileKey final : public SigningKey {
   EvpKey key_;
 };
 
-// A key that a passphrase has opened: the file on the disk does not have it as it is here. OpenSSL,
-// which wipes what it had, gets it for each signature.
+// A key that a passphrase has opened: the file on the disk does not have it in clear text. OpenSSL,
+// which wipes its copy, gets it for each signature only.
 class OpenedKey final : public SigningKey {
  public:
   using Read = EvpKey (*)(std::string_view kept);
@@ -103,7 +103,8 @@ EvpKey read_private_section(WireReader& section, std::string_view type) {
   return nullptr;
 }
 
-// Of a section that makes sense: with a wrong passphrase the two numbers before it differ.
+// Returns the key type of a correctly decrypted section: after a wrong passphrase the two numbers
+// at its beginning differ.
 std::optional<std::string_view> begin_section(WireReader& section) {
   const auto check = section.number(), check_again = section.number();
   return check && check == check_again ? section.string() : std::nullopt;
@@ -117,7 +118,7 @@ EvpKey key_of_section(std::string_view bytes) {
 
 using Loaded = Result<std::shared_ptr<SigningKey>>;
 
-// The key of a section, unless it is not the one of `blob`.
+// The key of a section; an error when it does not match `blob`.
 Result<EvpKey> parse_section(std::string_view bytes, std::string_view blob,
                              const Trouble& trouble) {
   WireReader section(bytes);
@@ -169,7 +170,7 @@ Loaded parse_openssh(std::string_view bytes, const Trouble& trouble, const KeyOp
                                      trouble.origin);
 }
 
-// The decoded text between the lines that mark it; nothing when the text is in another format.
+// The decoded text between the marker lines; nothing when the text has another format.
 std::optional<std::string> openssh_bytes(std::string_view text) {
   const std::size_t start = text.find(openssh_begin);
   if (start == text.npos) return std::nullopt;
@@ -224,7 +225,7 @@ Descriptor open_to_read(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
-// Reads into memory that was reserved before, so that no copy of it stays behind in freed memory.
+// Reads into memory that was reserved before, so that no copy remains in freed memory.
 bool read_bounded(const Descriptor& file, std::string& text, std::size_t limit) {
   text.resize(limit + 1);
   const ssize_t size = read_whole(file.get(), text.data(), text.size());
@@ -290,7 +291,7 @@ std::optional<std::string> load_blob_of_encrypted_key(const std::string& path) {
 std::string load_public_blob(const std::string& path) {
   const Descriptor file = open_to_read(path);
   if (!file) return {};
-  Wiped bytes;  // it may be the private half after all
+  Wiped bytes;  // it may be a private key nevertheless
   if (!read_bounded(file, bytes.text, max_key_file)) return {};
   const std::string& text = bytes.text;
   const std::size_t start = text.find(' ');

@@ -13,8 +13,8 @@ namespace train {
 /// Overwrites bytes that must not stay in memory.
 inline void wipe(char* bytes, std::size_t size) { ::explicit_bzero(bytes, size); }
 
-/// A few secret bytes, such as a passphrase, in locked memory, that leave no copy of themselves
-/// elsewhere. What does not fit is cut off, and the object cannot be copied.
+/// A few secret bytes, such as a passphrase, in locked memory, without copies elsewhere. Bytes
+/// beyond the capacity are cut off. Cannot be copied.
 class Secret {
  public:
   static constexpr std::size_t capacity = 1024;

@@ -9,21 +9,20 @@
 
 namespace train {
 
-/// A key that proves who we are: read from a file, or held by ssh-agent. Parsed once, used for all
-/// hosts.
+/// A key for logins: read from a file, or held by ssh-agent. Parsed once, used for all hosts.
 class SigningKey {
  public:
   virtual ~SigningKey() = default;
-  /// The public half, as RFC 4253 encodes it.
+  /// The public half, encoded as in RFC 4253.
   const std::string& public_blob() const { return public_blob_; }
-  /// Where it comes from, for messages: "~/.ssh/id_rsa", "ssh-agent's key 'me@there'".
+  /// Its source, for messages: "~/.ssh/id_rsa", "ssh-agent's key 'me@there'".
   const std::string& origin() const { return origin_; }
-  /// The bare signature of `data` under a signature algorithm of `signature_algorithms`.
+  /// The bare signature of `data` with one of `signature_algorithms`.
   virtual Result<std::string> sign(std::string_view data, std::string_view algorithm) = 0;
-  /// Who makes the signatures when it is somebody else, who may take minutes: `sign` blocks as
-  /// long. Empty: nobody else.
+  /// The holder of the key when another process signs, such as ssh-agent; `sign` may then block for
+  /// minutes. Empty when this process signs.
   virtual std::string holder() const { return {}; }
-  /// Whether it cannot sign before somebody gives its passphrase.
+  /// Whether a passphrase is needed before it can sign.
   virtual bool is_locked() const { return false; }
 
  protected:
@@ -35,12 +34,12 @@ class SigningKey {
   std::string origin_;
 };
 
-/// The signature algorithms to try with a key of this type, best first; none when the type is one
-/// that is not used here (certificates, security keys, DSA). RSA keys never sign with SHA-1.
+/// The signature algorithms to try with a key of this type, best first; none for types that are not
+/// supported here (certificates, security keys, DSA). RSA keys never sign with SHA-1.
 std::vector<std::string> signature_algorithms(std::string_view key_type);
 
-/// The public blob as a request under `algorithm` names it: libssh2 takes the algorithm's name
-/// from the blob, and before 1.11 would sign with SHA-1 for "ssh-rsa".
+/// The public blob for a request with `algorithm`: libssh2 takes the algorithm's name from the
+/// blob, and before 1.11 would sign with SHA-1 for "ssh-rsa".
 std::string blob_for_algorithm(std::string_view public_blob, std::string_view algorithm);
 
 }  // namespace train

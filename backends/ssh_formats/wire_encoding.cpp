@@ -80,9 +80,9 @@ std::string base64_encode(std::string_view bytes) {
   return text;
 }
 
-// OpenSSL (3.0) has two decoders, and neither will do: EVP_DecodeBlock refuses lines and missing
-// padding, and takes "Y=Jj", or "YWJj-" up to the '-'; EVP_DecodeUpdate takes that '-' too, and
-// leaves what may be a secret in a buffer that it does not wipe.
+// OpenSSL (3.0) has two decoders, and neither is suitable: EVP_DecodeBlock rejects line breaks and
+// missing padding, and accepts "Y=Jj", or "YWJj-" up to the '-'; EVP_DecodeUpdate accepts that '-'
+// too, and leaves possible secrets in a buffer that it does not wipe.
 std::optional<std::string> base64_decode(std::string_view text) {
   static constexpr auto values = base64_values();
   std::string bytes;

@@ -8,14 +8,14 @@
 
 namespace train {
 
-/// Reads values in SSH's encoding (RFC 4251, section 5). After a value that is cut off, every read
-/// gives nothing.
+/// Reads values in SSH's encoding (RFC 4251, section 5). After a truncated value, every read
+/// returns nothing.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
   std::optional<std::uint8_t> byte();
   std::optional<std::uint32_t> number();
-  /// A string, or the bytes of an mpint: a view into what was handed in.
+  /// A string, or the bytes of an mpint: a view into the given bytes.
   std::optional<std::string_view> string();
   std::string_view rest() const { return rest_; }
 
@@ -29,7 +29,7 @@ std::string wire_string(std::string_view bytes);
 /// A non-negative number given as big-endian bytes.
 std::string wire_mpint(std::string_view big_endian);
 
-/// A text as OpenSSL takes it.
+/// A text in the type that OpenSSL takes.
 inline const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }

@@ -12,7 +12,7 @@ namespace train {
 
 namespace {
 
-// An agent that need not ask a person answers in milliseconds.
+// An agent that need not ask the user answers in milliseconds.
 constexpr nanoseconds soon = std::chrono::seconds(2);
 constexpr std::size_t longest_name = 200;
 
@@ -34,8 +34,8 @@ HeldKeys::Ticket HeldKeys::sign(Request request, OnSigned on_signed) {
   });
   auto& holder = holders_[pending->request.key->holder()];
   if (!holder) holder = std::make_unique<Background>(loop_);
-  // The thread gets copies: the request itself belongs to the loop, and goes when nobody wants it
-  // any more.
+  // The thread gets copies: the request itself belongs to the loop, and is destroyed with its
+  // ticket.
   const auto made = std::make_shared<std::optional<Result<std::string>>>();
   const Request& wanted = pending->request;
   const auto begun = holder->run(

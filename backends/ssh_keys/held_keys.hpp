@@ -12,26 +12,26 @@
 
 namespace train {
 
-/// Signatures by keys that others hold, ssh-agent above all, which may take their time: they may
-/// ask a person first (ssh-add -c). Each holder is asked beside the loop for one signature after
-/// the other.
+/// Signatures with keys that another process holds, usually ssh-agent. They may take long, if the
+/// agent asks the user first (ssh-add -c). Each holder is asked on a thread beside the loop, for
+/// one signature after the other.
 class HeldKeys {
  public:
-  /// `say` tells the user something in one line; may be empty.
+  /// `say` shows the user a line of text; may be empty.
   HeldKeys(Loop& loop, std::function<void(const std::string&)> say)
       : loop_(loop), say_(std::move(say)) {}
   HeldKeys(const HeldKeys&) = delete;
   HeldKeys& operator=(const HeldKeys&) = delete;
 
-  /// What is to be signed, and the host it is for, which the user is told when it takes long.
+  /// What to sign, and the host it is for, which is shown to the user when it takes long.
   struct Request {
     std::shared_ptr<SigningKey> key;
     std::string data;
     std::string algorithm;
     std::string host;
   };
-  /// A request that was made. Once its ticket is destroyed no answer comes, and a request that has
-  /// not begun is forgotten. Answers come from the loop.
+  /// A pending request. Destroying the ticket cancels it: no answer comes, and a signature that has
+  /// not begun is dropped. Answers come from the loop.
   using Ticket = std::shared_ptr<const void>;
   using OnSigned = std::function<void(Result<std::string>)>;
   [[nodiscard]] Ticket sign(Request request, OnSigned on_signed);
@@ -43,7 +43,7 @@ class HeldKeys {
   Loop& loop_;
   std::function<void(const std::string&)> say_;
   std::map<std::string, std::unique_ptr<Background>> holders_;
-  std::set<std::string> told_;  ///< keys that the user was told we wait for
+  std::set<std::string> told_;  ///< keys for which the user was told of the wait
 };
 
 }  // namespace train

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "backends/ssh_keys/passphrases.hpp"
 #include "backends/ssh_formats/private_key_file.hpp"
 #include "backends/ssh_formats/wire_encoding.hpp"
+#include "backends/ssh_keys/passphrases.hpp"
 
 namespace train {
 
@@ -75,12 +75,12 @@ void Identities::note_files(LoginPlan& plan, const IdentityChoice& choice) {
 void Identities::add_file(LoginPlan& plan, const IdentityChoice& choice, std::size_t index) {
   const IdentityFile& identity = choice.files[index];
   const File& file = load(identity);
-  // ssh always looks for a certificate there, whatever is configured.
+  // ssh always looks for a certificate at this path, whatever is configured.
   constexpr std::string_view of_certificate = "-cert.pub";
   const std::string certificate = identity.path + std::string(of_certificate);
   if (!file.is_missing && ::access(certificate.c_str(), R_OK) == 0)
     plan.foreign.push_back(fmt::format("the certificate {}{}", identity.shown, of_certificate));
-  // An encrypted key that the agent holds, or a public one, is of use already.
+  // A key that the agent holds needs no private key file.
   if (!file.public_blob.empty() && has_key(plan, file.public_blob)) return;
   if (file.key) return add_key(plan, choice, *file.key);
   if (file.is_missing && !choice.missing_is_news && index >= choice.named) return;
@@ -114,7 +114,7 @@ const AgentKeys& Identities::agent(const std::string& socket, std::vector<Diagno
   return none;
 }
 
-// Thousands of hosts that are refused at once do not each ask anew.
+// Limits the rate: thousands of hosts that refuse at once do not each ask the agents again.
 void Identities::forget_agents() {
   constexpr std::chrono::seconds fresh{1};
   const auto now = std::chrono::steady_clock::now();
@@ -122,7 +122,7 @@ void Identities::forget_agents() {
     plans_.clear();
 }
 
-// An encrypted key whose public half is known can be offered to hosts before it is opened.
+// An encrypted key can be offered to hosts before it is opened if its public half is known.
 Identities::Loaded Identities::locked_key(const IdentityFile& identity, File& file) {
   const auto blob = load_blob_of_encrypted_key(identity.path);
   if (!blob) return file.key;

@@ -9,29 +9,29 @@
 #include <string>
 #include <vector>
 
-#include "backends/ssh_keys/key_agent.hpp"
 #include "backends/ssh_formats/signing_key.hpp"
+#include "backends/ssh_keys/key_agent.hpp"
 
 namespace train {
 
-/// A file with a private key, or with the public half of one that ssh-agent holds.
+/// A file with a private key, or with the public half of a key in ssh-agent.
 struct IdentityFile {
   std::string shown;    ///< as the user wrote it, for messages
-  std::string path;     ///< absolute; empty: not known, for the reason in `trouble`
+  std::string path;     ///< absolute; empty: unknown, because of `trouble`
   std::string trouble;  ///< why the path is not known
 
   auto operator<=>(const IdentityFile&) const = default;
 };
 
-/// What to choose keys from.
+/// The keys that may be used.
 struct IdentityChoice {
-  /// Files in order. The `named` first ones are those that the hosts file names.
+  /// Files in order. The first `named` of them come from the hosts file.
   std::vector<IdentityFile> files;
   std::size_t named = 0;
-  bool missing_is_news = false;            ///< the user is told of files that do not exist
+  bool missing_is_news = false;            ///< missing files are reported to the user
   bool only_files = false;                 ///< the agent's other keys are not used
   std::vector<std::string> agent_sockets;  ///< in order; empty: no agent
-  std::vector<std::string> algorithms;     ///< of signatures, that may be used; empty: all
+  std::vector<std::string> algorithms;     ///< allowed signature algorithms; empty: all
 
   auto operator<=>(const IdentityChoice&) const = default;
 };
@@ -40,10 +40,10 @@ struct IdentityChoice {
 struct LoginKey {
   std::shared_ptr<SigningKey> key;
   std::string algorithm;
-  bool is_in_file = false;  ///< also one that another holds: a file could take its place
+  bool is_in_file = false;  ///< a file has it unencrypted, even if an agent holds it too
 };
 
-/// What to try on a host, in order, and what could not be tried and why.
+/// The keys to try on a host, in order, and which could not be used and why.
 struct LoginPlan {
   std::vector<LoginKey> keys;
   std::vector<Diagnostic> unusable;
@@ -51,32 +51,33 @@ struct LoginPlan {
   std::vector<std::string> foreign;
 };
 
-/// All keys of one user, each file and agent read once, when first needed; agents again when they
-/// are to be forgotten. Reading them may block.
+/// All keys of one user. Each file and agent is read once, when first needed; agents are read again
+/// after `forget_agents`. Reading them may block.
 class Identities {
  public:
-  /// With `can_unlock`, encrypted keys are among those to try; they are opened (`replace`) once a
-  /// host wants one.
+  /// With `can_unlock`, encrypted keys are included; they are opened (`replace`) when a host
+  /// accepts one.
   Identities(std::chrono::milliseconds agent_deadline, std::chrono::milliseconds agent_patience,
              bool can_unlock = false)
       : agent_deadline_(agent_deadline), agent_patience_(agent_patience), can_unlock_(can_unlock) {}
 
-  /// The keys to try, in ssh's order: those of the agent that the files name, the agent's others,
-  /// then the files that the agent does not hold. What the hosts file names comes before all of
-  /// these, because servers count the tries.
+  /// The keys to try, in ssh's order: keys of the agent that are named by files, other keys of the
+  /// agent, then files whose key the agent does not hold. Keys named by the hosts file come before
+  /// all of these, because servers limit the number of tries.
   const LoginPlan& plan(const IdentityChoice& choice);
 
   using Loaded = Result<std::shared_ptr<SigningKey>>;
-  /// Agents that were read a second ago, or earlier, are read anew for later plans: what they hold
-  /// may have changed, or another one may listen in the place of a dead one.
+  /// Agents that were read at least a second ago are read again for later plans: their keys may
+  /// have changed, or a new agent may have replaced a dead one.
   void forget_agents();
-  /// For all later plans: what opening a locked key has given, the open key or an error.
+  /// Replaces a locked key in all later plans with the result of opening it: the open key or an
+  /// error.
   void replace(const SigningKey& locked, const Loaded& opened);
 
  private:
   struct File {
     Loaded key;
-    std::string public_blob;  ///< also of an encrypted key; empty: not known
+    std::string public_blob;  ///< known for some encrypted keys too; empty: unknown
     bool is_missing = false;
   };
 

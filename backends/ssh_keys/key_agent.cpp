@@ -35,7 +35,7 @@ class AgentConnection {
   AgentConnection(Descriptor socket, std::string path)
       : socket_(std::move(socket)), path_(std::move(path)) {}
 
-  // The payload of the answer; after any failure the connection is closed for good.
+  // Returns the payload of the answer; after any failure the connection is closed for good.
   Result<std::string> ask(const std::string& request, std::chrono::milliseconds deadline) {
     if (!socket_) return trouble("is no longer asked, because it failed before");
     const auto until = SteadyClock::now() + deadline;
@@ -139,8 +139,8 @@ class AgentKey final : public SigningKey {
   std::chrono::milliseconds patience_;
 };
 
-// A connection to a listening unix socket either succeeds at once or, when the backlog is full,
-// fails with EAGAIN: an agent in that state is not one to wait for.
+// Connecting to a listening unix socket either succeeds immediately or, when the backlog is full,
+// fails with EAGAIN: such an agent is not waited for.
 Result<std::shared_ptr<AgentConnection>> connect_agent(const std::string& path) {
   const auto trouble = [&path](int error) {
     return fail(ErrorClass::host,

@@ -32,7 +32,7 @@ const LockedKey& Passphrases::current() const {
 
 void Passphrases::open(const std::shared_ptr<SigningKey>& locked_key, OnOpened on_opened) {
   const auto& path = static_cast<const LockedKey&>(*locked_key).path();
-  // The key was opened, or given up, while this host was being logged in to.
+  // The key was opened, or given up, during the login to this host.
   if (const auto done = done_.find(path); done != done_.end()) {
     loop_.post([on_opened = std::move(on_opened), result = done->second,
                 alive = std::weak_ptr(is_alive_)] {

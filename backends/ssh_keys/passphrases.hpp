@@ -15,8 +15,8 @@
 
 namespace train {
 
-/// Asks the user for something secret. The answer comes from the loop, null when there is none: the
-/// user gave up, or there is nobody to ask.
+/// Asks the user for a secret. The answer comes from the loop; it is null when the user gave up or
+/// there is no terminal.
 using AskSecret =
     std::function<void(const std::string& question, std::function<void(std::unique_ptr<Secret>)>)>;
 
@@ -26,7 +26,7 @@ class LockedKey final : public SigningKey {
   LockedKey(std::string public_blob, std::string origin, std::string path)
       : SigningKey(std::move(public_blob), std::move(origin)), path_(std::move(path)) {}
 
-  /// Always an error: it is locked.
+  /// Always fails: the key is locked.
   Result<std::string> sign(std::string_view data, std::string_view algorithm) override;
   bool is_locked() const override { return true; }
   const std::string& path() const { return path_; }
@@ -36,18 +36,18 @@ class LockedKey final : public SigningKey {
 };
 
 /// Opens encrypted keys with passphrases, each once for all hosts, one question at a time. The work
-/// is done on a thread of its own, which nobody waits for.
+/// is done on a separate thread, which destruction does not wait for.
 class Passphrases {
  public:
   static constexpr int max_tries = 3;
 
-  /// `ask` is empty when nobody can be asked.
+  /// `ask` is empty when the user cannot be asked.
   Passphrases(Loop& loop, AskSecret ask) : loop_(loop), ask_(std::move(ask)), thread_(loop) {}
   ~Passphrases();
   Passphrases(const Passphrases&) = delete;
   Passphrases& operator=(const Passphrases&) = delete;
 
-  /// The opened key, or why it stays closed; from the loop, as long as this object lives.
+  /// The opened key, or why it was not opened; called from the loop, as long as this object lives.
   using OnOpened = std::function<void(const Result<std::shared_ptr<SigningKey>>&)>;
   void open(const std::shared_ptr<SigningKey>& locked_key, OnOpened on_opened);
 
@@ -66,7 +66,7 @@ class Passphrases {
 
   Loop& loop_;
   AskSecret ask_;
-  std::deque<Waiting> waiting_;  ///< the first is being asked for
+  std::deque<Waiting> waiting_;  ///< the user is being asked about the first
   std::map<std::string, Result<std::shared_ptr<SigningKey>>> done_;  ///< by path
   std::shared_ptr<std::atomic<bool>> is_cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);

@@ -22,7 +22,7 @@ Excess ArrivalLimits::take(std::string_view bytes) {
   return taken_ > most_idle ? Excess::idle : Excess::none;
 }
 
-// Any lines may come before the greeting itself.
+// Other lines may precede the greeting.
 void ArrivalLimits::read_greeting(std::string_view bytes) {
   for (const char c : bytes) {
     const bool is_greeting = matched_ == greeting_mark.size();

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t max_greeting = 200;
 constexpr std::size_t read_ahead = 4096;
 constexpr std::size_t max_ahead = 64u << 10;
-// Many times as much as waits while a peer reads what it is sent.
+// Many times the amount that waits while a peer reads normally.
 constexpr std::size_t max_unread = 8u << 20;
 constexpr std::size_t most_kept = 1u << 10;
 
@@ -99,18 +99,19 @@ void ByteStream::flush() {
     if (count == -EAGAIN) break;
     flushed_ = count < 0 ? output_.size() : flushed_ + static_cast<std::size_t>(count);
   }
-  // What was sent is removed only when it is all or more than half, so that bytes are seldom moved.
+  // Sent bytes are removed only when they are all or more than half, so that bytes are seldom
+  // moved.
   if (flushed_ == output_.size() || flushed_ > output_.size() / 2) {
     output_.erase(0, flushed_);
     flushed_ = 0;
   }
-  // There may be thousands of hosts, and most of them are sent little once their ranks run.
+  // There may be thousands of hosts, and most of them are sent little while their ranks run.
   if (output_.empty() && output_.capacity() > most_kept) output_.shrink_to_fit();
 }
 
 void ByteStream::shut() {
   ended_ = true;
-  limits_.begin_turn();  // for `receive` to tell the end
+  limits_.begin_turn();  // so that `receive` reports the end
   input_.clear();
   output_.clear();
   taken_ = flushed_ = 0;

@@ -11,10 +11,10 @@
 
 namespace train {
 
-/// Bytes to and from an SSH server. Sending always takes all bytes: they wait in a buffer, so that
-/// libssh2 never stops in the middle of a packet (it could then neither read nor write anything
-/// else), and all packets of one step leave in one write. Whoever sends watches `pending`. A peer
-/// that sends too much (ArrivalLimits) ends the stream.
+/// Bytes to and from an SSH server. Sending always accepts all bytes into a buffer, so that libssh2
+/// never stops in the middle of a packet (it could then neither read nor write anything else), and
+/// all packets of one step leave in one write. Senders must watch `pending`. A peer that sends too
+/// much (ArrivalLimits) ends the stream.
 class ByteStream {
  public:
   ByteStream() = default;
@@ -22,37 +22,39 @@ class ByteStream {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
-  /// An open non-blocking descriptor, because libssh2 wants to have one.
+  /// An open non-blocking descriptor, which libssh2 requires.
   virtual int fd() const = 0;
 
-  /// The connection has its turn: `receive` gives at most 1 MiB until the next one.
+  /// Begins a turn of the connection: `receive` returns at most 1 MiB until the next one.
   void begin_turn() { limits_.begin_turn(); }
-  /// Whether `receive` has given that much in this turn: there may be more, and the descriptor will
-  /// not become readable for it.
+  /// Whether `receive` has returned that much in this turn: there may be more, for which the
+  /// descriptor will not become readable.
   bool is_turn_over() const { return limits_.left_in_turn() == 0; }
-  /// Reads what is there: a count of bytes, 0 at the end, or -errno (-EAGAIN: nothing yet, or not
+  /// Reads available bytes. Returns a count, 0 at the end, or -errno (-EAGAIN: nothing yet, or not
   /// in this turn).
   ssize_t receive(char* buffer, std::size_t size);
-  /// Takes what is there before anybody asks for it, so that the end is seen; false when that is
-  /// more than 64 KiB.
+  /// Receives available bytes into a buffer before `receive` is called, so that the end is
+  /// detected; false when they are more than 64 KiB.
   bool receive_ahead();
   /// The login was accepted: from now on the peer may send more.
   void log_in();
-  /// So many bytes that came, or were sent, were of use.
+  /// `count` received or sent bytes were useful.
   void use(std::size_t count) { limits_.use(count); }
-  /// Appends to the buffer. Always takes everything, unless the peer reads nothing of it.
+  /// Appends to the buffer. Always accepts everything; ends the stream when the peer reads nothing
+  /// of it.
   void queue(const char* bytes, std::size_t size);
   /// Writes as much as the connection takes. After an error the buffer is dropped, and reading
   /// reports the error.
   void flush();
   std::size_t pending() const { return output_.size() - flushed_; }
 
-  /// From now on nothing is sent, and `receive` reports the end.
+  /// Stops sending; `receive` reports the end from now on.
   void shut();
-  /// Whether the peer has gone (or `shut` was called), and the errno, 0 for an orderly end.
+  /// Whether the stream has ended (by the peer or `shut`), and with which errno, 0 for an orderly
+  /// end.
   bool ended() const { return ended_; }
   int error() const { return error_; }
-  /// Whether it ended because the peer sent too much.
+  /// Why it ended if the peer sent too much.
   Excess excess() const { return excess_; }
   /// Why this side ended the stream; null when the peer did.
   virtual const Error* cause() const { return nullptr; }
@@ -62,9 +64,9 @@ class ByteStream {
   const std::string& greeting() const { return greeting_; }
 
  private:
-  /// A count of bytes, 0 at the end, or -errno (-EAGAIN: nothing now).
+  /// Returns a count of bytes, 0 at the end, or -errno (-EAGAIN: nothing now).
   virtual ssize_t read_some(char* buffer, std::size_t size) = 0;
-  /// A count of bytes, or -errno (-EAGAIN: none now).
+  /// Returns a count of bytes, or -errno (-EAGAIN: none now).
   virtual ssize_t write_some(const char* bytes, std::size_t size) = 0;
 
   ssize_t receive_some(char* buffer, std::size_t size);

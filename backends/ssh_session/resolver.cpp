@@ -99,7 +99,7 @@ void Resolver::ask(std::size_t thread, Question question) {
                               on_result(std::move(*found));
                             });
   if (begun) return;
-  // The thread is tried again with the next name.
+  // The thread is tried again for the next name.
   *found = tl::make_unexpected(begun.error());
   idle_.push_back(thread);
   loop_.post([found, on_result] { on_result(std::move(*found)); });

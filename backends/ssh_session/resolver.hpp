@@ -15,22 +15,22 @@
 
 namespace train {
 
-/// Where a connection can be made to.
+/// An address to connect to.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
   std::string numeric;  ///< "10.77.1.3", "fe80::1%eth0"
 };
 
-/// "10.77.1.3", "fe80::1%eth0"; empty when it is no address.
+/// "10.77.1.3", "fe80::1%eth0"; empty when it is not an IP address.
 std::string numeric_text(const sockaddr* address, socklen_t size);
 
-/// Turns names into addresses without blocking the loop: several at a time, each on a thread of its
-/// own, since a name server that is down takes long for every name.
+/// Resolves names without blocking the loop: several at a time, each on its own thread, since a
+/// name server that is down takes long for every name.
 class Resolver {
  public:
   using Addresses = std::vector<SocketAddress>;
-  /// Asks the system: what `getaddrinfo` found. May block.
+  /// Resolves with `getaddrinfo`. May block.
   using LookUp = std::function<Result<Addresses>(const std::string& host, int port)>;
   static Result<Addresses> look_up(const std::string& host, int port);
   static constexpr std::size_t most_at_a_time = 32;
@@ -40,10 +40,10 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// The address that `host` spells out in digits; none when it is a name.
+  /// The address if `host` is numeric; empty when it is a name.
   static Addresses numeric(const std::string& host, int port);
-  /// Asks the system for a name. `on_result` comes from the loop, unless this object is gone by
-  /// then; an error is of class `host`. Destroying this object waits for no answer.
+  /// Resolves a name. `on_result` is called from the loop, unless this object is destroyed before;
+  /// errors are of class `host`. Destroying this object does not wait for answers.
   void resolve(const std::string& host, int port, std::function<void(Result<Addresses>)> on_result);
 
  private:
@@ -58,7 +58,7 @@ class Resolver {
   Loop& loop_;
   LookUp look_up_;
   std::vector<std::unique_ptr<Background>> threads_;
-  std::vector<std::size_t> idle_;  ///< of the threads
+  std::vector<std::size_t> idle_;  ///< indexes in `threads_`
   std::deque<Question> waiting_;
 };
 

@@ -16,7 +16,7 @@ namespace train {
 
 namespace {
 
-// The type as the names of sshd's key files have it.
+// The key type as in the names of sshd's key files.
 std::string short_type(std::string_view type) {
   if (type == "ssh-rsa") return "rsa";
   return type.starts_with("ecdsa") ? "ecdsa" : "ed25519";
@@ -35,7 +35,8 @@ Error unknown_key_error(const Endpoint& host, const std::string& blob,
   for (const KnownKey& key : known)
     others += fmt::format("{}{} at {}:{}", others.empty() ? "" : ", ",
                           key.authority ? "a certificate authority" : key.type, key.file, key.line);
-  // The key is given as it was shown: fetching it again might fetch the key of another machine.
+  // The hint contains the key that was shown: fetching it again might return the key of another
+  // machine.
   const std::string accept =
       fmt::format("echo {} >> {}", shell_quoted(known_hosts_line(host.known_name, blob)),
                   shell_quoted(host.known_hosts_file));

@@ -17,7 +17,7 @@ namespace train {
 
 namespace {
 
-// Types of libssh2's callbacks; `abstract` is where the session keeps our pointer.
+// Callbacks with the types of libssh2; `abstract` is where the session keeps our pointer.
 ssize_t receive_bytes(libssh2_socket_t, void* buffer, std::size_t size, int, void** abstract) {
   return static_cast<ByteStream*>(*abstract)->receive(static_cast<char*>(buffer), size);
 }
@@ -27,7 +27,7 @@ ssize_t send_bytes(libssh2_socket_t, const void* bytes, std::size_t size, int, v
   return static_cast<ssize_t>(size);
 }
 
-// The server says that it ends the connection: nothing that comes after that is of use, though the
+// The server announces the end of the connection: bytes after that are useless, though the
 // connection itself may live for another moment.
 void note_disconnect(LIBSSH2_SESSION*, int, const char*, int, const char*, int, void** abstract) {
   static_cast<ByteStream*>(*abstract)->shut();
@@ -38,8 +38,8 @@ struct SignRequest {
   std::string trouble;
 };
 
-// What is signed (RFC 4252, section 7) names the algorithm that libssh2 settled on; newer versions
-// choose among the RSA ones by themselves.
+// The signed data (RFC 4252, section 7) names the algorithm that libssh2 chose; newer versions
+// choose among the RSA algorithms themselves.
 std::string algorithm_of_request(std::string_view data) {
   WireReader reader(data);
   reader.string();                              // session identifier
@@ -89,7 +89,7 @@ std::vector<int> kinds_of(SshSession::Method method) {
 SshSession::SshSession(ByteStream& stream)
     : stream_(stream), session_(libssh2_session_init_ex(nullptr, nullptr, nullptr, &stream)) {
   if (!session_) return;
-  // It is 54 KB large, most of that for the longest packet that there may be.
+  // The session takes 54 KB, most of it for the longest possible packet.
   release_zero_pages(session_, ::malloc_usable_size(session_));
   libssh2_session_set_blocking(session_, 0);
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_RECV,
@@ -102,13 +102,13 @@ SshSession::SshSession(ByteStream& stream)
 
 SshSession::~SshSession() {
   if (!session_) return;
-  // Saying goodbye keeps the server's log free of errors; nobody waits for an answer.
+  // A disconnect message keeps the server's log free of errors; no answer is waited for.
   libssh2_session_disconnect(session_, "done");
   stream_.flush();
   stream_.shut();
   // Freeing the session closes its channel and may try to read the answer of the peer; the stream
-  // was shut, so it finds the end at once. The bound is there for bugs: a leak is better than a
-  // loop without end.
+  // was shut, so it finds the end at once. The bound protects against bugs: a leak is better than
+  // an endless loop.
   for (int i = 0; i < 16 && libssh2_session_free(session_) == LIBSSH2_ERROR_EAGAIN; ++i) {
   }
 }
@@ -126,8 +126,8 @@ std::vector<std::string> SshSession::supported(Method method) {
 
 bool SshSession::prefer(Method method, const std::vector<std::string>& algorithms) {
   if (!session_) return false;
-  // libssh2 1.10 removes names that it does not know with an overlapping memcpy, which may garble
-  // the list: so it is given only those that it knows.
+  // libssh2 1.10 removes unknown names with an overlapping memcpy, which may garble the list: so it
+  // gets only names that it knows.
   static const std::array<std::vector<std::string>, 4> known = {
       supported(Method::key_exchange), supported(Method::host_key), supported(Method::cipher),
       supported(Method::mac)};
@@ -178,7 +178,7 @@ Progress SshSession::open_channel() {
 }
 
 Progress SshSession::open_forward(const std::string& host, int port) {
-  // The last two arguments say who asks, for the server's log; ssh sends the same.
+  // The last two arguments name the originator, for the server's log; ssh sends the same.
   channel_ = libssh2_channel_direct_tcpip_ex(session_, host.c_str(), port, "127.0.0.1", 65535);
   return opened();
 }

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "backends/ssh_session/byte_stream.hpp"
 #include "backends/ssh_keys/identities.hpp"
+#include "backends/ssh_session/byte_stream.hpp"
 #include "backends/ssh_session/ssh_channel.hpp"
 
 namespace train {
 
-/// One libssh2 session over a stream. It never blocks. Its bytes go into the buffer of the stream,
-/// which the caller flushes. The steps are to be called in the order of their declaration.
+/// One libssh2 session over a stream. Never blocks. Its bytes go into the buffer of the stream,
+/// which the caller flushes. The steps must be called in the order of their declaration.
 class SshSession {
  public:
   /// `stream` must outlive the session.
@@ -32,23 +32,23 @@ class SshSession {
   Progress handshake();
   /// After a failed handshake: whether the two sides have no algorithm in common.
   bool found_no_common_algorithm() const;
-  /// The key that the host showed and proved to own, as RFC 4253 encodes it.
+  /// The key that the host has shown and proved to own, encoded as in RFC 4253.
   std::string host_key() const;
-  /// Makes a signature; nothing while it is being made: then `authenticate` is to be called again
-  /// with the same arguments, which asks for it again.
+  /// Makes a signature; returns nothing while it is being made: then `authenticate` must be called
+  /// again with the same arguments, and calls this again.
   using Sign = std::function<std::optional<Result<std::string>>(const std::string& data,
                                                                 const std::string& algorithm)>;
   Progress authenticate(const std::string& user, const LoginKey& login, const Sign& sign);
-  /// Opens a channel for a command. Only one channel can be on its way at a time, of either kind.
+  /// Opens a channel for a command. Only one channel, of either kind, can be opened at a time.
   Progress open_channel();
-  /// Has the server connect to an address that it knows, and opens a channel to there. Repeat it
-  /// with the same arguments until it is `done` or has `failed`.
+  /// Lets the server connect to an address that it knows, and opens a channel to it. Repeat with
+  /// the same arguments until it is `done` or has `failed`.
   Progress open_forward(const std::string& host, int port);
   /// The channel that was opened last; it can be taken once, and must not be used after the session
-  /// is gone.
+  /// is destroyed.
   std::unique_ptr<SshChannel> take_channel();
 
-  /// What libssh2 says of the last failure.
+  /// libssh2's message for the last failure, or that of the signature.
   std::string trouble() const;
   /// After `open_forward` failed: whether the server's own rules forbid it.
   bool is_forwarding_forbidden() const;

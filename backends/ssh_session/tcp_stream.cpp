@@ -14,7 +14,7 @@ namespace {
 
 void enable(int fd, int option) {
   const int on = 1;
-  // Where the kernel lacks the option, everything works, only slower.
+  // Without the option everything works, only slower.
   (void)::setsockopt(fd, IPPROTO_TCP, option, &on, sizeof on);
 }
 

@@ -9,18 +9,18 @@
 
 namespace train {
 
-/// A TCP connection that does not block. Reading makes the kernel acknowledge at once, which halves
-/// the time that a login takes: sshd's small writes wait for acknowledgements.
+/// A non-blocking TCP connection. Reading makes the kernel acknowledge at once, which halves the
+/// duration of a login: sshd's small writes wait for acknowledgements.
 class TcpStream final : public ByteStream {
  public:
   TcpStream() = default;
 
-  /// Starts to connect; 0, or the errno that says why not. It is done when `fd` is writable.
+  /// Starts to connect; returns 0 or errno. The attempt has ended when `fd` is writable.
   int connect(const SocketAddress& address);
   /// 0 once connected, or the errno of the failed attempt.
   int connect_result() const;
   int fd() const override { return socket_.get(); }
-  /// This machine's address on the connection, numeric; empty when there is none.
+  /// The address of this machine on the connection, numeric; empty when there is none.
   std::string own_address() const;
 
  private:

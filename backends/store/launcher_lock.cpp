@@ -30,8 +30,8 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-// The file has two lines: the signature of its owner, which is all that earlier trains know, and
-// the moment at which that last lived, which is always as long.
+// The file has two lines: the signature of its owner (versions of train before the second line read
+// only this), and the moment at which the owner last lived, which has a fixed length.
 constexpr std::size_t signature_size = 17;  // 16 digits and a newline
 constexpr std::size_t moment_size = 36 + 1 + 20 + 1;
 
@@ -46,7 +46,7 @@ std::string moment_line(const Moment& moment) {
   return fmt::format("{:<36} {:>20}\n", moment.boot_id, moment.since_boot.count());
 }
 
-// Nothing changes where the line is not as it is written.
+// Leaves `moment` unchanged when the line does not have the format of `moment_line`.
 void read_moment(std::string_view line, Moment& moment) {
   const std::size_t space = line.find(' ');
   const std::size_t digit = line.find_first_not_of(' ', space);
@@ -74,7 +74,7 @@ Result<LauncherLock> LauncherLock::create(const std::string& path) {
     return fail(ErrorClass::no_input,
                 fmt::format("cannot create '{}': {}", path, system_reason(errno)),
                 elsewhere_hint());
-  // Nobody else knows the file yet: this fails only on a file system without locks.
+  // No other process knows the file yet: this fails only on a file system without locks.
   if (!lock_file(file.get()))
     return fail(ErrorClass::no_input,
                 fmt::format("cannot lock '{}': {}", path, system_reason(errno)), elsewhere_hint());
@@ -96,8 +96,8 @@ Result<LauncherLock> LauncherLock::adopt(const std::string& path) {
               elsewhere_hint());
 }
 
-// Where the file system refuses, the last record and the logs still tell when the launcher lived.
-// Without a signature before it, the line would become one.
+// If this fails, the last record and the logs still show when the launcher lived. Without a
+// signature before it, the line of the moment would be read as a signature.
 void LauncherLock::touch() {
   const bool is_signed = signature_.size() == signature_size;
   if (is_signed && write_whole_at(file_.get(), moment_line(this_moment()), signature_size) == 0)
@@ -105,7 +105,8 @@ void LauncherLock::touch() {
   (void)futimens(file_.get(), nullptr);
 }
 
-// Where it cannot be written (a full disk), the journal still tells the two apart.
+// If the signature cannot be written (a full disk), the journal still tells the two launchers
+// apart.
 void LauncherLock::sign() {
   (void)write_whole_at(file_.get(), fmt::format("{:016x}\n", random_bits()), 0);
   signature_ = signature_in(file_.get()).value_or("");

@@ -9,24 +9,27 @@
 
 namespace train {
 
-/// The mark of a living launcher: an exclusive lock on a file, of its open description (fcntl(2),
-/// F_OFD_SETLK), at which others can look without taking it. The kernel drops it when the process
-/// ends, however it ends, so the mark is never stale and no process id is guessed at.
+/// Shows that a launcher lives: an exclusive lock on a file, of its open file description
+/// (fcntl(2), F_OFD_SETLK), which other processes can probe without taking it. The kernel drops the
+/// lock when the process ends, however it ends, so the lock is never stale and no process id is
+/// needed.
 class LauncherLock {
  public:
   /// Creates `path`, which must not exist, and locks it. Programs that this process executes do not
   /// inherit the lock.
   static Result<LauncherLock> create(const std::string& path);
-  /// Locks `path`, which a launcher has created that lives no more. Class `busy` when somebody
-  /// holds the lock, `no_input` when the file is gone or its file system has no locks.
+  /// Locks `path`, which a launcher that has ended created. Class `busy` when another process holds
+  /// the lock, `no_input` when the file is gone or its file system has no locks.
   static Result<LauncherLock> adopt(const std::string& path);
 
-  /// Notes in the file that its owner lives now (`last_noted`).
+  /// Notes in the file that its owner lives at this moment (`last_noted`).
   void touch();
-  /// Takes the path for this process also where the lock lies, as those of network file systems
-  /// may: to whoever has had it before it is not theirs any more.
+  /// Writes a new signature into the file. This displaces an earlier owner also where locks do not
+  /// exclude each other, as on some network file systems: `is_ours` is then false for the earlier
+  /// owner.
   void sign();
-  /// False once another lock was signed at this path. A file that is gone is nobody else's.
+  /// False once another process has signed the file at this path, or replaced it. True when the
+  /// file is gone.
   bool is_ours() const;
 
  private:
@@ -35,22 +38,23 @@ class LauncherLock {
 
   Descriptor file_;  ///< closing it releases the lock; the file stays
   std::string path_;
-  std::string signature_ = {};  ///< in the file
+  std::string signature_ = {};  ///< of this owner, as written in the file
 };
 
 enum class LauncherSign {
-  alive,    ///< somebody holds the lock
-  gone,     ///< nobody does, or the file is gone
-  unknown,  ///< the file system does not say
+  alive,    ///< a process holds the lock
+  gone,     ///< no process holds the lock, or the file is gone
+  unknown,  ///< the lock cannot be queried
 };
 
 /// Looks for a living launcher, without waiting.
 LauncherSign probe_launcher(const std::string& path);
 
-/// When the owner of the lock at `path` last noted that it lived. By the time of day alone where an
-/// earlier train has written the file, or there was no room for more; 0 where there is none.
+/// When the owner of the lock at `path` last noted that it lived. Only the time of day is known
+/// where an earlier version of train wrote the file, or where there was no room for the second
+/// line; it is 0 where there is no file.
 Moment last_noted(const std::string& path);
-/// This machine's, now.
+/// The current moment of this machine.
 Moment this_moment();
 
 }  // namespace train

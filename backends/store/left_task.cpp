@@ -39,7 +39,7 @@ Moment last_sign_of_life(SQLite::Database& database, const TaskRecord& task,
   UnixMillis logged = 0;
   for (const std::string& name : names_in(FolderReader(task.log_directory)))
     logged = std::max(logged, modified(fmt::format("{}/{}", task.log_directory, name)));
-  // Both are times of one file system: so much later there was life by any clock.
+  // Both times come from the same file system, so their difference is also valid on the boot clock.
   if (logged > latest.wall) {
     latest.since_boot += milliseconds(logged - latest.wall);
     latest.wall = logged;

@@ -13,27 +13,27 @@ class Database;
 
 namespace train {
 
-// What a launcher that has died has left of its task, and what that says of the ranks. Functions
-// throw SQLite::Exception.
+// What a launcher that has died has recorded of its task, and what follows from that for the ranks.
+// Functions throw SQLite::Exception.
 
-/// The latest moment at which the launcher is known to have lived: it recorded, noted or wrote into
-/// logs.
+/// The latest moment at which the launcher is known to have lived: it updated the record, noted the
+/// moment in its lock file, or wrote into logs.
 Moment last_sign_of_life(SQLite::Database& database, const TaskRecord& task,
                          const std::string& lock_file);
 
-/// The entries of a journal that can be read.
+/// The readable entries of a journal.
 struct LeftJournal {
   std::vector<JournalEntry> entries;
-  bool is_whole = true;  ///< all can
+  bool is_whole = true;  ///< all entries are readable
 
-  /// Whether the user, or the end of its time, has ended the task.
+  /// Whether the user or the time limit has stopped the task.
   bool has_stop() const;
 };
 LeftJournal left_journal(SQLite::Database& database, const std::string& id);
 
-/// How long ranks of the task may still run at most, up to `for_ever`: some were started, or that
-/// is where the journal is damaged, and their agents, by their own clocks, have not ended them yet.
-/// Negative when none runs any more.
+/// An upper bound, at most `for_ever`, of how long ranks of the task may still run. Ranks may run
+/// when the journal says that some were started, or is damaged, and when their agents, by their own
+/// clocks, have not ended them yet. Negative when no rank can be running.
 milliseconds may_go_on_for(const TaskRecord& task, const LeftJournal& journal,
                            const Moment& last_life);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a store says of all tasks that are recorded, whoever launches them.
+// The part of a store that covers all recorded tasks, of this and of other launchers.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,12 +22,13 @@
 
 namespace train {
 
-/// The record that was read. When it is not final and its launcher is gone, it gets the end that
-/// the launcher has left in its file or in the journal, or the state `lost`, or is unattended.
+/// Returns the record with its actual state. When the record is not final and its launcher is gone,
+/// the task gets the end that the launcher left in the end file or in the journal, or else becomes
+/// `lost` or unattended.
 TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
   if (is_final(task.state) || own_tasks.contains(task.id)) return task;
   if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
-  // Whoever takes the task over meanwhile has the lock.
+  // Held while the end is recorded, so that no other process adopts the task meanwhile.
   std::optional<LauncherLock> lock;
   if (!read_task_end(end_file(task.id), task)) {
     const Moment last_life = last_sign_of_life(*database, task, lock_file(task.id));
@@ -53,12 +54,13 @@ TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
                        task.launcher_pid));
   }
   try {
-    // The launcher may have recorded its end after the first read and before the look at the lock.
+    // The launcher may have recorded the end after the record was read and before the lock was
+    // probed.
     if (!record_end(*database, task, unix_time_ms()))
       if (auto finished = read_task(*database, task.id)) return *finished;
   } catch (const SQLite::Exception&) {
     // The end is the same whether or not it can be recorded (a full disk, a lock held for long):
-    // the next reader finds it out again.
+    // the next reader determines it again.
     return task;
   }
   settle(task.id);
@@ -66,13 +68,13 @@ TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
   return task;
 }
 
-/// Removes the file with the end of a task once the registry has the end for good. Where the
-/// registry cannot be settled, the file stays.
+/// Removes the end file of a task once the end is durable in the registry. The file stays if the
+/// registry cannot be settled.
 void SqliteTaskStore::Impl::settle(const std::string& id) {
   try {
     if (settle_registry(*database)) unlink(end_file(id).c_str());
   } catch (const SQLite::Exception&) {
-    // The end is recorded all the same, and the file keeps it should the record be damaged.
+    // The end is recorded anyway; the file still has it if the record gets damaged.
   }
 }
 
@@ -89,7 +91,7 @@ Error SqliteTaskStore::Impl::none_or_several(const std::string& prefix,
                     "give more letters of the one that is meant");
 }
 
-/// The one id that is this prefix, or starts with it. Throws SQLite::Exception.
+/// The id that equals this prefix, or the only one that starts with it. Throws SQLite::Exception.
 Result<std::string> SqliteTaskStore::Impl::id_of(const std::string& prefix) {
   if (prefix.empty())
     return fail(ErrorClass::no_input, "an empty word names no task",
@@ -100,7 +102,7 @@ Result<std::string> SqliteTaskStore::Impl::id_of(const std::string& prefix) {
   return std::move(ids.front());
 }
 
-/// What to do where the record of the task cannot be read.
+/// The hint for a task whose record cannot be read.
 std::string SqliteTaskStore::Impl::step_after_damage(const std::string& id) const {
   if (!is_task_id(id)) return damaged_hint(registry());
   return fmt::format("train task rm --force {} removes it; its logs are in '{}'", id,
@@ -178,7 +180,7 @@ Result<std::string> SqliteTaskStore::remove_damaged(const std::string& prefix) {
         ErrorClass::busy,
         fmt::format("task {} is not removed: its launcher runs, and its record is damaged", *id),
         fmt::format("'fuser {}' names its process, which ends the task at SIGTERM", lock_file));
-  // A row that cannot be deleted keeps its folder.
+  // If the row cannot be deleted, the folder stays.
   auto removed = impl_->guarded([&]() -> Result<void> {
     delete_task(*impl_->database, *id);
     return set_aside(tasks_folder, *id);

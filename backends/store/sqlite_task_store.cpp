@@ -49,7 +49,7 @@ Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& 
   return lock;
 }
 
-/// Undoes `make_directories`; anything else in the folders stays.
+/// Undoes `make_directories`; other files in the folders stay.
 void SqliteTaskStore::Impl::remove_directories(const std::string& id) const {
   unlink(lock_file(id).c_str());
   unlink(end_file(id).c_str());
@@ -76,7 +76,7 @@ Result<void> SqliteTaskStore::create(const TaskRecord& task) {
   const std::lock_guard turn(impl_->mutex);
   if (!is_task_id(task.id))
     return fail(ErrorClass::bug, fmt::format("'{}' is not a task id", task.id));
-  // The lock is taken first, so that nobody can find a record whose launcher does not seem to live.
+  // The lock is taken first, so that no process finds a record whose launcher seems to be dead.
   auto lock = impl_->make_directories(task.id, task.ranks.size());
   if (!lock) return tl::make_unexpected(std::move(lock.error()));
   auto created = impl_->guarded([&]() -> Result<void> {
@@ -142,15 +142,16 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   }
   own->second.state = task.state;
   if (!is_end) return {};
-  // Whoever waits for the end waits for the mark to go, and finds nothing left then.
+  // The bundle is removed before the lock is released: a process that waits for the lock then finds
+  // no bundle.
   remove_bundle(impl_->directory(task.id), impl_->programs());
   impl_->own_tasks.erase(own);
   impl_->settle(task.id);
   return {};
 }
 
-/// That nobody else has adopted the task, nor written into the journal. A registry that cannot be
-/// read now is found out, and waited for, by what follows.
+/// Fails if another process has adopted the task or written into its journal. A registry that is
+/// locked at this moment is not an error here: the next call waits for it and reports it.
 Result<void> SqliteTaskStore::Impl::check_ours(const std::string& id, OwnTask& own) {
   database->setBusyTimeout(0);
   (void)find_displaced(id, own);
@@ -172,7 +173,7 @@ Result<void> SqliteTaskStore::adopt(const std::string& id) {
   const std::lock_guard turn(impl_->mutex);
   if (!is_task_id(id)) return fail(ErrorClass::no_input, fmt::format("'{}' is not a task id", id));
   if (impl_->own_tasks.contains(id)) return {};
-  // The record is read under the lock: whoever held it before may have ended the task.
+  // The record is read under the lock: the previous holder may have ended the task.
   auto lock = LauncherLock::adopt(impl_->lock_file(id));
   if (!lock)
     return tl::make_unexpected(

@@ -21,12 +21,12 @@ namespace train {
 struct OwnTask {
   std::shared_ptr<LauncherLock> lock;
   TaskState state;
-  std::int64_t next_entry = 0;  ///< of its journal
-  bool is_displaced = false;    ///< another process has taken it over
+  std::int64_t next_entry = 0;  ///< number of the next entry of its journal
+  bool is_displaced = false;    ///< another process has adopted it
 };
 
-/// What a store knows. Its own tasks are in `sqlite_task_store.cpp`, all that are recorded in
-/// `recorded_tasks.cpp`.
+/// The state of a store. The functions for the tasks of this process are in
+/// `sqlite_task_store.cpp`, those for all recorded tasks in `recorded_tasks.cpp`.
 struct SqliteTaskStore::Impl {
   std::string root;
   std::unique_ptr<SQLite::Database> database;
@@ -40,7 +40,7 @@ struct SqliteTaskStore::Impl {
   std::string end_file(const std::string& id) const { return directory(id) + "/end.json"; }
   std::string log_directory(const std::string& id) const { return directory(id) + "/logs"; }
 
-  /// Turns exceptions of SQLite into errors; nothing else here catches them.
+  /// Turns exceptions of SQLite into errors. Other functions here let them pass.
   template <class Work>
   auto guarded(Work&& work) -> decltype(work()) {
     try {

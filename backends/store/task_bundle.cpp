@@ -28,11 +28,12 @@ constexpr const char* request_name = "request.json";
 constexpr const char* context_name = "context.tar";
 constexpr std::string_view program_prefix = "program-";
 
-constexpr std::string_view maker = {ELF_NOTE_GNU, sizeof ELF_NOTE_GNU};  // with its zero
+constexpr std::string_view maker = {ELF_NOTE_GNU, sizeof ELF_NOTE_GNU};  // including its
+                                                                         // terminating zero
 
 std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-// The first object is the program itself.
+// dl_iterate_phdr(3) visits the program itself first; returning 1 stops it there.
 int find_build_id(dl_phdr_info* info, std::size_t, void* found) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = info->dlpi_phdr[i];
@@ -54,8 +55,8 @@ int find_build_id(dl_phdr_info* info, std::size_t, void* found) {
   return 1;
 }
 
-// A copy is a convenience (for those who exchange their `train` or change their code while tasks
-// run): it never takes more than a small part of what is left.
+// A copy is a convenience (for users who replace their `train` or change their code while tasks
+// run), so it never takes more than a sixteenth of the free space.
 bool has_room_for(std::uint64_t bytes, const std::string& folder) {
   constexpr std::uint64_t parts = 16;
   struct statvfs room {};
@@ -119,7 +120,7 @@ Result<void> keep_request(const std::string& folder, std::string_view request) {
   return write_request(folder, request);
 }
 
-// The copy that other tasks have, or one that others can have.
+// Links the copy that other tasks share; if there is none, makes one that others can share.
 Result<void> keep_program(const std::string& folder, const std::string& programs) {
   const std::string id = own_build_id();
   if (id.empty()) return {};
@@ -131,16 +132,16 @@ Result<void> keep_program(const std::string& folder, const std::string& programs
   if (!has_room_for_program(folder)) return {};
   const std::string partial = folder + "/.partial";
   if (auto copied = copy_program(partial); !copied) {
-    (void)::unlink(partial.c_str());  // what it takes may be all that was left
+    (void)::unlink(partial.c_str());  // it may have taken all free space
     return copied;
   }
   if (::rename(partial.c_str(), own.c_str()) != 0) return could_not("make", own, errno);
-  // Where a file cannot have two names, each task keeps its own.
+  // On a file system without hard links, each task keeps its own copy.
   (void)::link(own.c_str(), common.c_str());
   return {};
 }
 
-// Whoever reads it knows its checksum: it need not be on the disk, nor whole.
+// The reader checks the checksum: the file need not be synced, nor complete.
 Result<void> keep_context(const std::string& folder, std::string_view archive) {
   if (auto made = make_private_directory(folder); !made) return made;
   if (!has_room_for(archive.size(), folder)) return {};
@@ -149,7 +150,7 @@ Result<void> keep_context(const std::string& folder, std::string_view archive) {
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file || ::fchmod(file.get(), 0600) != 0) return could_not("make", path, errno);
   if (const int error = write_whole(file.get(), archive); error != 0) {
-    (void)::unlink(path.c_str());  // what it takes may be all that was left
+    (void)::unlink(path.c_str());  // it may have taken all free space
     return could_not("write", path, error);
   }
   return {};
@@ -191,7 +192,7 @@ void remove_bundle(const std::string& task_folder, const std::string& programs) 
       ::open(task_folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   const std::atomic<bool> cancelled = false;
   if (!folder || remove_tree(folder.get(), bundle_name, cancelled) != 0) return;
-  // The next launch has no copy to make of this one.
+  // The program of this build stays, so that the next launch need not copy it again.
   const std::string own = own_build_id();
   FolderReader reader(programs);
   while (const char* name = reader ? reader.next() : nullptr) {

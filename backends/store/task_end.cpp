@@ -19,12 +19,13 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t longest_cause = 2'000;
-// Room for the longest texts as JSON, and for everything else but the ranks.
+// Bytes for the longest texts as JSON, and for everything except the ranks.
 constexpr std::size_t room_of_task = 16u << 10;
-// "[-2147483648,64,false,N,N,N]," with what ranks use, which has 19 digits at most, and some.
+// "[-2147483648,64,false,N,N,N]," where each N is a resource usage of at most 19 digits, and some
+// spare bytes.
 constexpr std::size_t room_of_rank = 96;
-// What the kernel and the core have to say of ranks: that of a few however long it is, or of all in
-// usual words.
+// Bytes for the findings (out of memory, core file) of ranks: enough for those of a few ranks at
+// any length, or for those of all ranks at usual length.
 constexpr std::size_t room_of_findings = 40u << 10;
 constexpr std::size_t room_of_finding = 128;
 
@@ -46,8 +47,9 @@ std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// With the place of the rank: for want of what memory it was killed, and where its core is. As much
-// as has room; first that of the ranks that are causes.
+// Each finding has the index of the rank, why the rank ran out of memory, and the place of its core
+// file. Adds findings as long as they fit in `room`; ranks that were not stopped come first, since
+// they are the causes.
 json findings_of(const TaskRecord& task, std::size_t room) {
   json findings = json::array();
   for (const bool stopped : {false, true})
@@ -82,7 +84,7 @@ std::string text_of(const TaskRecord& task) {
   return dump(end) + "\n";
 }
 
-/// Nothing when it is another document. Throws json::exception when parts are missing.
+/// Returns nothing when it is another document. Throws json::exception when parts are missing.
 std::optional<TaskRecord> with_end(TaskRecord task, const json& end) {
   const auto state = task_state_from_string(end.at("state").get<std::string>());
   const json& ranks = end.at("ranks");
@@ -99,12 +101,12 @@ std::optional<TaskRecord> with_end(TaskRecord task, const json& end) {
     task.ranks[i].exit_code = optional<int>(ranks[i].at(0));
     task.ranks[i].signal = optional<int>(ranks[i].at(1));
     task.ranks[i].stopped = ranks[i].at(2).get<bool>();
-    if (ranks[i].size() == 3) continue;  // an earlier train wrote no more
+    if (ranks[i].size() == 3) continue;  // written by an earlier version of train
     task.ranks[i].cpu_ms = optional<std::int64_t>(ranks[i].at(3));
     task.ranks[i].memory = optional<std::int64_t>(ranks[i].at(4));
     task.ranks[i].memory_peak = optional<std::int64_t>(ranks[i].at(5));
   }
-  // An earlier train wrote none.
+  // Earlier versions of train wrote no findings.
   for (const json& finding : end.value("findings", json::array())) {
     const auto place = finding.at(0).get<std::size_t>();
     if (place >= task.ranks.size()) return std::nullopt;
@@ -140,8 +142,7 @@ bool read_task_end(const std::string& path, TaskRecord& task) {
   std::ifstream file(path);
   if (!std::getline(file, line)) return false;
   try {
-    // A file that was only reserved holds zeros, and one that was written in part ends in zeros:
-    // neither is JSON.
+    // A reserved file contains zeros, and a partly written one ends in zeros: neither is JSON.
     auto ended = with_end(task, json::parse(line));
     if (ended) task = std::move(*ended);
     return ended.has_value();

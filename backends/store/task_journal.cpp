@@ -7,10 +7,11 @@ namespace train {
 
 namespace {
 
-// Each takes as long as the registry waits for whoever has locked it, 5 s.
+// Each try waits up to 5 s for the lock of the registry.
 constexpr int most_tries = 12;
 
-// A registry that is locked is free again soon, unlike one that somebody else has taken over.
+// Retries while the registry is locked, which does not last; an entry that another launcher has
+// taken is not retried.
 Result<void> append_patiently(SqliteTaskStore& store, const std::string& id,
                               const std::string& entry, bool durable) {
   Result<void> written;
@@ -22,7 +23,7 @@ Result<void> append_patiently(SqliteTaskStore& store, const std::string& id,
   return written;
 }
 
-// One that cannot be read may be.
+// A task whose registry cannot be read counts as taken over.
 bool is_taken_patiently(SqliteTaskStore& store, const std::string& id) {
   Result<bool> found = false;
   for (int tries = 0; tries < most_tries; ++tries) {
@@ -51,7 +52,7 @@ void TaskJournal::append(std::string entry, bool durable,
         *written = *trouble;
       },
       [written, told] { (*told)(*written); });
-  // Without a thread nothing was written, nor will be.
+  // Without a thread, the entry was not written and will not be.
   if (!started) loop_.post([why = started.error(), told] { (*told)(tl::make_unexpected(why)); });
 }
 

@@ -12,9 +12,8 @@
 namespace train {
 
 /// The journal of a task of this process, in its store: written by a thread beside the loop, one
-/// entry after the other. A registry that is locked is waited for, a minute at most. Once an entry
-/// could not be written none is, so that no entry is missing among
-/// those that are.
+/// entry after the other. Waits for a locked registry for a minute at most. After an entry that
+/// could not be written, no other is written, so that the journal has no gaps.
 class TaskJournal final : public Journal {
  public:
   TaskJournal(Loop& loop, std::shared_ptr<SqliteTaskStore> store, std::string task_id);
@@ -28,7 +27,7 @@ class TaskJournal final : public Journal {
   Loop& loop_;
   std::shared_ptr<SqliteTaskStore> store_;
   std::string task_id_;
-  // The thread's, which writes them for the last time before it tells of the trouble:
+  // Written by the thread; the last write happens before the failure is reported to the loop.
   std::shared_ptr<Result<void>> trouble_ = std::make_shared<Result<void>>();
   std::shared_ptr<bool> is_anothers_ = std::make_shared<bool>(false);
   Background background_;

@@ -17,7 +17,7 @@
 namespace train {
 namespace {
 
-/// A row that can be read, and that no train has written.
+/// SQLite can read the row, but train cannot have written it.
 class DamagedRow : public SQLite::Exception {
  public:
   explicit DamagedRow(const std::string& what) : SQLite::Exception(what, SQLITE_CORRUPT) {}
@@ -55,7 +55,7 @@ std::vector<RankRecord> ranks_of(const std::string& id, const std::string& text)
   return std::move(*ranks);
 }
 
-/// Reads `summary_columns` into a new record; `reader` is left at what follows them.
+/// Reads `summary_columns` into a new record; `reader` then stands at the next column.
 void read_summary(Reader& reader, TaskRecord& task) {
   task.id = reader.text();
   if (!is_task_id(task.id)) throw DamagedRow(fmt::format("a task has the id '{}'", task.id));
@@ -80,7 +80,7 @@ void read_summary(Reader& reader, TaskRecord& task) {
   task.cause = reader.text();
 }
 
-/// Reads `brief_columns`; `reader` is left at what follows them.
+/// Reads `brief_columns`; `reader` then stands at the next column.
 TaskRecord read_brief(Reader& reader) {
   TaskRecord task;
   read_summary(reader, task);
@@ -162,8 +162,8 @@ std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::
 
 namespace {
 
-/// The task in the row that `summary` has reached; all that is read of one that has not ended.
-/// False when it was removed meanwhile.
+/// Reads the task in the current row of `summary`; for a task that has not ended, all columns of
+/// `brief`. False when it was removed meanwhile.
 bool read_listed(SQLite::Statement& summary, SQLite::Statement& brief, TaskRecord& task) {
   Reader reader(summary);
   read_summary(reader, task);
@@ -176,14 +176,15 @@ bool read_listed(SQLite::Statement& summary, SQLite::Statement& brief, TaskRecor
   return true;
 }
 
-/// Of the exception that is being handled; one that does not tell of damage is thrown again.
+/// Describes the damage of the exception that is being handled; rethrows an exception that is not
+/// about damage.
 std::string damage_of(const SQLite::Exception& exception, const std::string& id) {
   if (!is_damage(exception)) throw;
   if (dynamic_cast<const DamagedRow*>(&exception) != nullptr) return exception.what();
   return id.empty() ? "a task lies in such a part" : fmt::format("task {} lies in such a part", id);
 }
 
-/// Records are large, and there may be very many: each is read where it stays.
+/// Records are large, and there may be many: each is read into its final place in the list.
 void add_listed(SQLite::Statement& summary, SQLite::Statement& brief, TaskList& list) {
   try {
     if (!read_listed(summary, brief, list.tasks.emplace_back())) list.tasks.pop_back();
@@ -194,7 +195,8 @@ void add_listed(SQLite::Statement& summary, SQLite::Statement& brief, TaskList& 
   }
 }
 
-/// As long as the file itself can be read. A row of an unknown state may be of a task that runs.
+/// Used as long as the pages of the file can be read. Rows of an unknown state are always included:
+/// their tasks may be running.
 TaskList read_in_order(SQLite::Database& database, bool all) {
   SQLite::Statement brief(database, fmt::format("SELECT {} FROM task WHERE id = ?", brief_columns));
   TaskList list;
@@ -210,8 +212,8 @@ TaskList read_in_order(SQLite::Database& database, bool all) {
   return list;
 }
 
-/// Every row by itself: what a damaged file still has. That it is damaged is said even where all
-/// rows can be read, or nothing is left that names any.
+/// Reads every row by itself: what can still be read of a damaged file. The damage is reported even
+/// if all rows can be read, or none can be found.
 TaskList read_one_by_one(SQLite::Database& database, bool all) {
   TaskList list;
   list.damaged.push_back({{}, "parts of its file cannot be read", {}});

@@ -14,10 +14,11 @@ class Database;
 
 namespace train {
 
-// What is read of the task table. Functions throw SQLite::Exception; a row that no train can have
-// written is reported as one of SQLITE_CORRUPT.
+// Reads the task table. Functions throw SQLite::Exception; a row that train cannot have written is
+// reported as SQLITE_CORRUPT.
 
-/// Ids become part of paths, and of a range in SQL.
+/// Whether `id` has the form of a task id. Check it first: ids become part of paths, and of a range
+/// in SQL.
 bool is_task_id(const std::string& id);
 
 /// The whole record of a task.
@@ -25,7 +26,8 @@ std::optional<TaskRecord> read_task(SQLite::Database& database, const std::strin
 /// Ids that start with `prefix`, in order, at most `limit`.
 std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::string& prefix,
                                          int limit);
-/// What `TaskStore::list` returns, as it is recorded. What is damaged is without its next step.
+/// The recorded tasks, as `TaskStore::list` returns them, but with the recorded states; damaged
+/// tasks are without a `next_step`.
 TaskList read_tasks(SQLite::Database& database, bool all);
 
 }  // namespace train

@@ -17,7 +17,7 @@ namespace train {
 
 namespace {
 
-constexpr std::string_view prefix = ".removed-";  // no task has an id with a point
+constexpr std::string_view prefix = ".removed-";  // task ids have no dot
 
 const std::atomic<bool> never = false;
 
@@ -38,7 +38,7 @@ Result<void> set_aside(const std::string& tasks_folder, const std::string& id) {
     return ::renameat(folder.get(), id.c_str(), folder.get(), aside.c_str()) == 0 ? 0 : errno;
   };
   int error = rename();
-  // Both are there when somebody has put the folder back, from a backup.
+  // Both exist when a user has restored the folder from a backup.
   if (error == ENOTEMPTY || error == EEXIST) {
     error = remove_tree(folder.get(), aside, never);
     if (error == 0) error = rename();

@@ -17,7 +17,7 @@ namespace train {
 
 namespace {
 
-// "MemAvailable:   12345 kB"; 0 where an old kernel does not say it.
+// Parses "MemAvailable:   12345 kB"; 0 if an old kernel does not report it.
 std::uint64_t available_memory() {
   const std::string text = read_small_file("/proc/meminfo");
   constexpr std::string_view name = "MemAvailable:";
@@ -35,8 +35,8 @@ std::int64_t load_permil() {
   return ::sscanf(text.c_str(), "%lf", &load) == 1 ? static_cast<std::int64_t>(load * 1'000) : 0;
 }
 
-// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.54.03  Tue Jun  6 ..."; of open modules it
-// begins in other words.
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.54.03  Tue Jun  6 ..."; for the open kernel
+// modules the words before the version differ.
 std::string driver_version() {
   const std::string line = first_line_of("/proc/driver/nvidia/version");
   for (std::size_t begin = 0; begin < line.size();) {
@@ -50,7 +50,7 @@ std::string driver_version() {
   return {};
 }
 
-// Where nobody but a lock says what is held, only its name is known.
+// Sets the index of a GPU that is known only by name, because it has a lock but no holder file.
 void number_device(LeaseKey& key, const HostReport& report) {
   if (!is_gpu(key) || key.name.empty()) return;
   const auto& names = key.kind == LeaseKey::Kind::cuda ? report.cuda_names : report.rocm_names;
@@ -70,8 +70,8 @@ std::vector<LeaseHolder> foreign_users(
     const std::function<std::string(std::int64_t uid)>& user_name_of) {
   if (!means.gpu_users) return {};
   std::vector<LeaseHolder> users = means.gpu_users();
-  // Nobody but root may look into a process of another user: what computes on a GPU that a task of
-  // its user holds is of that task.
+  // Only root can see to which task a process of another user belongs: a process that computes on a
+  // GPU held by a task of the same user is taken for a part of that task.
   const std::int64_t own = ::geteuid();
   const auto is_of = [own](const LeaseHolder& user, const LeaseHolder& holder) {
     if (!user.name.empty()) return user.name == holder.task;

@@ -32,19 +32,20 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// The kernel tells nobody that a lock has gone: it is looked at. Whoever stands further behind is
-// served later, and looks less often, so that a long line is no load for its host.
+// The kernel does not notify of a released lock, so this polls. A task further back in the queue
+// polls less often, so that a long queue puts no load on its host.
 constexpr std::chrono::milliseconds look_pause = 100ms;
-constexpr std::ptrdiff_t longest_look_pause = 20;  // of these
-// Whatever others leave there, looks that take up to half a second take a twentieth of a processor
-// at most. Longer ones take more, so that what is freed is seen soon enough.
+constexpr std::ptrdiff_t longest_look_pause = 20;  // multiples of look_pause
+// The pause is at least this many times the CPU time of a look: looks of up to half a second take a
+// twentieth of a processor at most. Longer ones take more, because `longest_pause` bounds the
+// pause, so that a released lock is seen soon enough.
 constexpr int looks_cost = 20;
 constexpr std::chrono::milliseconds longest_pause = 10s;
 constexpr auto young_pause = 600s;
-// All that all processes have open is looked at for it.
+// Finding foreign GPU users reads the open files of all processes, so it is done less often.
 constexpr auto foreign_pause = 2s;
 
-// Its ticket has to go with it, so no signal ends it in the middle.
+// Blocks the signals that would end the process: it must remove its ticket first.
 Descriptor take_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -54,7 +55,7 @@ Descriptor take_signals() {
   return Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// Of the processor, for this thread.
+// The CPU time of this thread.
 std::chrono::milliseconds own_time() {
   timespec time{};
   (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -62,20 +63,20 @@ std::chrono::milliseconds own_time() {
       std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
 }
 
-// What changes by itself, and nobody need be told of.
+// Clears the durations, which change all the time: their change alone is not reported.
 WaitReport without_times(WaitReport report) {
   for (Ticket& ticket : report.tickets) ticket.waited_ms = 0;
   for (LeaseHolder& holder : report.host.holders) holder.held_ms = 0;
   return report;
 }
 
-/// One launcher's place in the line of this host.
+/// One launcher's place in the queue of this host.
 class Waiting {
  public:
   Waiting(const std::string& key, const AgentMeans& means, int output)
       : key_(key), means_(means), unsent_(output) {}
 
-  // False when nothing more is to come.
+  // False when an unfinished line is too long.
   Result<bool> received(std::string_view bytes) {
     heard_ = Clock::now();
     text_.feed(bytes);
@@ -100,7 +101,7 @@ class Waiting {
         young_ = now;
         ticket_->keep_young();
       }
-      // What was not sent yet is not added to: the newest counts.
+      // Makes no new report while an old one is not sent completely: only the newest matters.
       if (!has_unsent()) {
         const auto before = own_time();
         tell(report());
@@ -169,7 +170,7 @@ class Waiting {
   const std::string key_;
   const AgentMeans& means_;
   LeaseFolder folder_;  ///< from the first line on
-  HostReport host_;     ///< likewise
+  HostReport host_;     ///< from the first line on
   std::map<std::int64_t, std::string> users_;
   LineBuffer text_;
   std::string task_;

@@ -39,13 +39,13 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-// Nobody reads so slowly that more has to wait here.
+// No more output is read while this much waits for the client.
 constexpr std::size_t most_waiting = 256u << 10;
-// Between being told that the terminal is gone and being killed.
+// The time between SIGHUP and SIGKILL.
 constexpr auto exec_patience = 2s;
 constexpr nanoseconds exec_kill_limit = 5s;
 
-// A rank of the agent that runs, and what its command is to have.
+// A running rank of the agent, and its environment, which the command gets.
 struct Rank {
   int pid = 0;
   Descriptor process;
@@ -65,7 +65,7 @@ Result<Rank> find_rank(const HostDirectory& directory, const std::string& key,
   const AgentRecord record = file ? read_agent_record(file.get()) : AgentRecord();
   const bool is_here =
       record.boot_id == boot_id() && record.pid_namespace == record_of_this_process().pid_namespace;
-  // An agent from before did not write numbers down.
+  // Older agents did not record the numbers of ranks.
   const std::string mark = fmt::format("RANK={}", number);
   for (const AgentRecord::Rank& each : record.ranks) {
     if (!is_here) break;
@@ -81,7 +81,7 @@ Result<Rank> find_rank(const HostDirectory& directory, const std::string& key,
               fmt::format("rank {} does not run, or has hidden its environment", number));
 }
 
-// The path below /sys/fs/cgroup of the cgroup that a process is in; empty where there is none.
+// The cgroup.procs file of the cgroup (version 2) of a process; empty if there is none.
 std::string cgroup_file_of(int pid) {
   const std::string text = read_small_file(fmt::format("/proc/{}/cgroup", pid));
   for (const CgroupMembership& each : cgroups_in(text))
@@ -100,13 +100,13 @@ mode_t umask_of(int pid) {
   return static_cast<mode_t>(::strtoul(text.c_str() + place + name.size(), nullptr, octal));
 }
 
-// What the child is made of, before it is there.
+// The properties that the child takes over from the rank, read before the fork.
 struct Beside {
   Descriptor directory;
-  Descriptor cgroup;  ///< its list of processes, to be written to
+  Descriptor cgroup;  ///< its cgroup.procs, open for writing
   mode_t mask = 0;
   std::map<int, rlimit> limits;
-  std::vector<char> cpus;  ///< as the kernel has them
+  std::vector<char> cpus;  ///< the CPU mask, in the kernel's format
   std::vector<std::string> environment;
 };
 
@@ -142,7 +142,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// In the child, until it executes the program; the step that failed, and errno, go into `told`.
+// Runs in the child, until it executes the program. On failure writes errno to `told`, negated if
+// the working directory could not be entered.
 [[noreturn]] void become(const Beside& it, std::vector<std::string>& command,
                          std::vector<std::string>& environment, const std::array<int, 3>& standard,
                          bool has_terminal, int told) {
@@ -156,7 +157,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     rlimit wanted = limit;
     const auto which = static_cast<__rlimit_resource>(resource);
     if (::setrlimit(which, &wanted) == 0) continue;
-    rlimit own{};  // a hard limit is raised by root alone
+    rlimit own{};  // only root can raise a hard limit, so this uses the lower one
     if (::getrlimit(which, &own) != 0) continue;
     wanted = {std::min(limit.rlim_cur, own.rlim_max), std::min(limit.rlim_max, own.rlim_max)};
     (void)::setrlimit(which, &wanted);
@@ -199,7 +200,7 @@ class RankExec {
     if (child_ > 0) (void)kill_all_descendants(exec_kill_limit);
     child_ = 0;
     killed_at_.reset();
-    // The asker takes what is left, however slowly, or is gone.
+    // Waits until the client has read the rest, however slowly, or is gone.
     while (!unsent_.is_empty() && !is_asker_gone_) {
       look_at_time();
       wait_for_asker();
@@ -207,7 +208,7 @@ class RankExec {
   }
 
  private:
-  // --- The asker ---
+  // --- The client ---
 
   void say(const ExecMessage& message) { unsent_.add(encode_exec(message)); }
   void refuse(const std::string& why, bool is_missing = false) {
@@ -261,7 +262,7 @@ class RankExec {
     }
   }
 
-  // Whatever it has started ends with it.
+  // The command ends with its client.
   void asker_gone() {
     is_asker_gone_ = is_over_ = true;
     if (child_ > 0) (void)signal_group(child_, SIGHUP);
@@ -302,7 +303,8 @@ class RankExec {
     type_some();
   }
 
-  // A file system may take its time: the asker is heard meanwhile.
+  // The exec may take long on a slow file system, so this does not block: the client is still
+  // served.
   void look_at_start() {
     int failed = 0;
     const ssize_t count =
@@ -351,7 +353,8 @@ class RankExec {
       const ssize_t count =
           into ? ::write(into.get(), typed_.data() + typed, typed_.size() - typed) : -1;
       if (into && count < 0 && is_passing(errno)) break;
-      typed = count < 0 ? typed_.size() : typed + static_cast<std::size_t>(count);  // or reads none
+      // If the command does not read its input, the bytes are dropped.
+      typed = count < 0 ? typed_.size() : typed + static_cast<std::size_t>(count);
     }
     typed_.erase(0, typed);
     typed_before_ += typed;
@@ -359,13 +362,13 @@ class RankExec {
     if (has_input_ended_ && typed_.empty()) pipes_[0].reset();
   }
 
-  // How much of it; 0 when there is nothing to read now.
+  // Returns the number of bytes read; 0 when there is nothing to read now.
   std::uint64_t read_stream(int stream) {
     Descriptor& from = terminal_ ? terminal_ : pipes_[static_cast<std::size_t>(stream)];
     std::array<char, longest_exec_piece> bytes{};
     const ssize_t count = ::read(from.get(), bytes.data(), bytes.size());
     if (count < 0 && is_passing(errno)) return 0;
-    if (count <= 0) {  // of a terminal: EIO
+    if (count <= 0) {  // the end; a terminal reports it as EIO
       from.reset();
       return 0;
     }
@@ -383,7 +386,8 @@ class RankExec {
     return streams;
   }
 
-  // What it has printed before it ended is read; what it has left may print for ever.
+  // Reads what the command has printed before it ended, up to a limit: processes that it has left
+  // may print for ever.
   void command_ended() {
     look_at_start();
     if (is_over_) return;
@@ -468,23 +472,23 @@ class RankExec {
   const int input_;
   const int output_;
   FrameDecoder decoder_{FrameSender::launcher};
-  UnsentOutput unsent_;             ///< that the asker has not taken
-  std::string typed_;               ///< that the command has not taken
-  std::uint64_t typed_before_ = 0;  ///< bytes that the command has taken
-  std::uint64_t printed_ = 0;       ///< bytes, by the command
-  std::uint64_t taken_ = 0;         ///< of these, by whoever asked for it
+  UnsentOutput unsent_;             ///< output that the client has not read
+  std::string typed_;               ///< input that the command has not read
+  std::uint64_t typed_before_ = 0;  ///< bytes of input that the command has read
+  std::uint64_t printed_ = 0;       ///< bytes of output of the command
+  std::uint64_t taken_ = 0;         ///< bytes of these that the client has confirmed
   Steady::time_point heard_at_ = Steady::now();
   bool has_input_ended_ = false;
   bool is_asker_gone_ = false;
   bool is_over_ = false;
   Rank rank_;
   std::string program_;
-  Descriptor told_;  ///< by the child, until it has executed the program
+  Descriptor told_;  ///< the child's report of a failed start; closed by a successful exec
   pid_t child_ = 0;
   Descriptor child_process_;
-  Descriptor terminal_;  ///< our end; where there is none, the pipes
+  Descriptor terminal_;  ///< our end; empty: `pipes_` are used
   std::array<Descriptor, 3> pipes_;
-  std::optional<Steady::time_point> killed_at_;  ///< when its patience ends: its rank has ended
+  std::optional<Steady::time_point> killed_at_;  ///< when to kill it, after its rank has ended
 };
 
 }  // namespace

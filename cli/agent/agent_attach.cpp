@@ -35,15 +35,15 @@ namespace train {
 
 namespace {
 
-// A guard that cleans up after its agent gets this long to do so; the launcher waits for 10 s.
+// Time for a guard to clean up after its agent; the launcher waits for 10 s.
 constexpr std::chrono::seconds guard_patience{3};
 
-// A driver takes some seconds to answer for eight GPUs that nobody uses, without persistence mode.
+// Without persistence mode, a driver takes some seconds to answer for eight idle GPUs.
 constexpr std::chrono::seconds devices_limit{15};
-// A launch waits no longer for it; those that this user sees are known without it.
+// Bounds the delay of a launch; the processes that this user can see are known without the driver.
 constexpr std::chrono::seconds users_limit{5};
 
-// Writes the bare error, without our name and verdict: the launcher says it as its own.
+// Writes the error without the "train:" prefix and verdict: the launcher adds its own.
 ExitCode tell_launcher(const Error& error) {
   const std::string text = render(error) + "\n";
   (void)!::write(STDERR_FILENO, text.data(), text.size());
@@ -62,9 +62,9 @@ RankCgroups rank_cgroups() {
   return is_off ? RankCgroups::none : RankCgroups::where_possible;
 }
 
-/// The processes that compute on GPUs, as this user and, where he may not look into all, the driver
-/// see them. The driver was heard within the last half minute: whoever waits in line asks often,
-/// and each time it wakes GPUs that nobody uses.
+/// The processes that compute on GPUs: those that this user can see and, if the user may not
+/// inspect all processes, those that the driver reports. The driver's answer is cached for half a
+/// minute: a waiting launcher asks often, and each query wakes idle GPUs.
 class HeardUsers {
  public:
   std::vector<LeaseHolder> users() {
@@ -74,7 +74,7 @@ class HeardUsers {
     const auto now = std::chrono::steady_clock::now();
     if (!asked_ || now - *asked_ > std::chrono::seconds(30)) {
       asked_ = now;
-      // A driver that does not answer hides no more than it did before.
+      // If the driver does not answer, the report lacks only what it lacked without the driver.
       devices_ = ask_devices(embedded_devices(), users_limit).value_or(DeviceReport());
     }
     add_gpu_users(devices_, users);
@@ -87,7 +87,7 @@ class HeardUsers {
   DeviceReport devices_;
 };
 
-// What it takes to see what the host has, and who holds it.
+// What is needed to find the host's resources and their holders.
 AgentMeans means_to_look() {
   AgentMeans means;
   means.count_gpus = [] { return count_gpus(session_environment()); };
@@ -109,7 +109,7 @@ std::vector<std::string> own_cache_places() {
   return cache_places(home == nullptr ? "" : home);
 }
 
-// What the driver says, and what it has written into the kernel's log.
+// The driver's report, with the errors (Xids) that it wrote to the kernel's log.
 Result<DeviceReport> devices_here() {
   auto report = ask_devices(embedded_devices(), devices_limit);
   if (report && !report->devices.empty())
@@ -120,7 +120,7 @@ Result<DeviceReport> devices_here() {
   return report;
 }
 
-// Where nobody reads it any more, nobody is left to be told.
+// A failed write becomes only an exit code: the reader is gone, so there is nowhere to report it.
 ExitCode tell(const std::string& text) {
   return write_whole(STDOUT_FILENO, text) == 0 ? ExitCode() : exit_code_of(ErrorClass::host);
 }
@@ -146,7 +146,7 @@ ExitCode agent_check_command() {
   while (!(line = text.next()) && text.rest().size() <= longest_fitness_request) {
     char buffer[4'096];
     const ssize_t count = read_some(STDIN_FILENO, buffer, sizeof buffer);
-    if (count <= 0) break;  // nobody is left to be answered
+    if (count <= 0) break;  // the launcher is gone
     text.feed({buffer, static_cast<std::size_t>(count)});
   }
   const auto request = decode_fitness_request(line.value_or(text.rest()));
@@ -213,7 +213,8 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
         return run_agent_process(listening_socket, *directory, flags.key, means);
       });
   if (!ended) return tell_launcher(ended.error());
-  // Ends at once: the agent is another process, and nothing here needs to be destroyed in order.
+  // Exits without destructors: the agent is another process, and nothing here needs an ordered
+  // shutdown.
   ::_exit(*ended);
 }
 

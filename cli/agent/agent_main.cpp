@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent as a program of its own: what `train` sends to hosts. It has nothing of what only a
-// launcher needs, so it travels and starts in a fraction of the time.
+// The agent as a separate program, which `train` sends to hosts. It contains nothing that only a
+// launcher needs, so it is small to send and starts quickly.
 #include <malloc.h>
 
 #include <unistd.h>
@@ -24,14 +24,14 @@ namespace train {
 
 namespace {
 
-// To a rank, as `train` says it.
+// Prints messages for ranks in the format of `train`.
 void tell(const std::string& words) { std::fprintf(stderr, "train: %s\n", words.c_str()); }
 int tell_failure(const Error& error) {
   tell(render(error));
   return exit_code_of(error.error_class).value();
 }
 
-// `report`, with which ranks report.
+// `report`: ranks report metrics with it.
 int report(const std::vector<std::string>& arguments) {
   const auto written = write_report(arguments);
   if (!written) return tell_failure(written.error());
@@ -39,28 +39,28 @@ int report(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-// `once-per-host`, likewise.
+// `once-per-host`, also for ranks.
 int once_per_host(const std::vector<std::string>& arguments) {
   const auto code = run_once_per_host(arguments);
   return code ? *code : tell_failure(code.error());
 }
 
-// `measure-links` and `measure-allreduce`, likewise.
+// `measure-links` and `measure-allreduce`, also for ranks.
 int print(const Result<std::string>& line) {
   if (!line) return tell_failure(line.error());
   return write_whole(STDOUT_FILENO, *line) == 0 ? 0 : exit_code_of(ErrorClass::host).value();
 }
 
-// The launcher says it as its own.
+// Without a prefix: the launcher reports it as its own error.
 int refuse(const Error& error) {
   std::fprintf(stderr, "%s\n", in_one_line(error).c_str());
   return exit_code_of(error.error_class).value();
 }
 
-// `--version`, by which a host shows that it can run this, `report WORD...`, `once-per-host
-// WORD...`, `measure-links`, `measure-allreduce PYTHON`, `agent attach KEY`, `agent reattach KEY`,
-// `agent sweep KEY`, `agent exec KEY`, `agent get KEY`, `agent look WORD`, `agent wait KEY` or
-// `agent check WORD`.
+// Accepts `--version` (by which a host shows that it can run this program), `report WORD...`,
+// `once-per-host WORD...`, `measure-links`, `measure-allreduce PYTHON`, `agent attach KEY`, `agent
+// reattach KEY`, `agent sweep KEY`, `agent exec KEY`, `agent get KEY`, `agent look WORD`, `agent
+// wait KEY` or `agent check WORD`.
 int run(int argc, char* argv[]) {
   const auto is = [&](int i, std::string_view word) { return i < argc && argv[i] == word; };
   if (argc == 2 && is(1, "--version")) {
@@ -91,7 +91,7 @@ int run(int argc, char* argv[]) {
 }  // namespace train
 
 int main(int argc, char* argv[]) {
-  // Its threads mostly wait: an arena of memory for each would only cost pages.
+  // The threads mostly wait: a memory arena for each would only waste pages.
   (void)::mallopt(M_ARENA_MAX, 1);
   train::open_closed_standard_streams();
   int code = 0;

@@ -5,7 +5,7 @@
 
 namespace train {
 
-/// The program train-devices, which this program carries (embed_devices.cmake).
+/// The program train-devices, which is embedded in this binary (embed_devices.cmake).
 DeviceProgram embedded_devices();
 
 }  // namespace train

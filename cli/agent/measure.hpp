@@ -7,14 +7,15 @@
 
 namespace train {
 
-// What the ranks do that `check --full` and `--bench` start. The environment of a rank says who the
-// others are. Of rank 0 the line of what all have found, which it prints; of others nothing.
-// Nothing but the ranks of a task calls these: else an error of class `usage`.
+// The measurements that ranks run for `check --full` and `--bench`. A rank finds its peers in its
+// environment. Rank 0 returns the line with the results of all ranks, which it prints; other ranks
+// return an empty text. Only the ranks of a task may call these; outside of one they fail with
+// class `usage`.
 
-/// `measure-links`: the links between the hosts.
+/// `measure-links`: measures the links between the hosts.
 Result<std::string> measure_links_of_task();
-/// `measure-allreduce PYTHON`: the all-reduce of the NCCL that this Python loads, of one GPU of
-/// each rank.
+/// `measure-allreduce PYTHON`: measures the all-reduce of the NCCL that this Python loads, with one
+/// GPU per rank.
 Result<std::string> measure_allreduce_of_task(const std::string& python);
 
 }  // namespace train

@@ -31,7 +31,7 @@ bool is_name(const std::string& name) {
   return name.size() <= longest && std::all_of(name.begin(), name.end(), is_plain_byte);
 }
 
-// Commands of one script are to be told apart.
+// Distinguishes different commands of one script.
 std::string digest_of(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += word + '\0';
@@ -44,7 +44,7 @@ Result<int> run(const std::vector<std::string>& words) {
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   pid_t child = 0;
-  // This program ignores it, and its children are not to.
+  // This program ignores SIGXFSZ; the command gets the default action back.
   sigset_t defaults;
   ::sigemptyset(&defaults);
   ::sigaddset(&defaults, SIGXFSZ);
@@ -65,8 +65,9 @@ Result<int> run(const std::vector<std::string>& words) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// What the ranks of a host know of the command: who runs it, then how that has ended. Whoever has
-/// its lock may write it; a rank that is killed loses the lock.
+/// The file through which the ranks of a host share the state of the command: which rank runs it,
+/// then its exit code. Only the holder of the file lock may write; the lock of a killed rank is
+/// released.
 class OnceFile {
  public:
   static Result<OnceFile> open(const std::string& path) {
@@ -104,8 +105,8 @@ class OnceFile {
   Descriptor file_;
 };
 
-// The rank that runs it, and its exit code once that is known. All of it has one length, so that a
-// full disk takes the first of it and the last.
+// The rank that runs the command, and its exit code once that is known. The text has a fixed
+// length, so that on a full disk already the first write fails, not only the last.
 std::string text_of(const std::string& rank, const std::string& code) {
   return fmt::format("{:<12}{:<4}", rank.empty() ? "?" : rank, code);
 }
@@ -120,7 +121,7 @@ Result<int> run_in(const std::string& directory, const OnceCommand& command) {
   const std::string path =
       fmt::format("{}/once-{}-{}", directory, variable("TRAIN_RESTART_COUNT"),
                   command.name.empty() ? digest_of(command.words) : command.name);
-  // It would wait for itself.
+  // A nested call with the same name would wait for itself.
   constexpr const char* inside = "TRAIN_ONCE_PER_HOST";
   if (variable(inside) == path)
     return fail(ErrorClass::usage, "once-per-host: it is called by the command that it runs",

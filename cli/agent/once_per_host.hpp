@@ -8,19 +8,20 @@
 
 namespace train {
 
-/// What is run, and by which name it is known: the same for all ranks that mean the same.
+/// A command and the name that identifies it: ranks that give the same name share one run.
 struct OnceCommand {
   std::vector<std::string> words;
-  std::string name;  ///< letters, digits, '.', '_' and '-'; empty: the words
+  std::string name;  ///< letters, digits, '.', '_' and '-'; empty: made from the words
 };
 
-/// Runs the command on this host once in an attempt of a trial: by the first of its ranks that
-/// asks. The others wait until it has ended, and get its exit code. Outside of a task it is simply
-/// run. Class `usage` without a command or with a name that is none, `missing` where it cannot be
-/// executed, `host` where the rank that ran it was killed, or the run directory cannot be used.
+/// Runs the command on this host once per attempt of a trial, by the first of its ranks that calls
+/// this. The others wait until it has ended, and get its exit code. Outside of a task the command
+/// simply runs. Class `usage` without a command or with an invalid name, `missing` if the command
+/// cannot be executed, `host` if the rank that ran it was killed, or the run directory cannot be
+/// used.
 Result<int> run_once_per_host(const OnceCommand& command);
 
-/// Of all that follows `once-per-host` on a command line.
+/// The same for all arguments that follow `once-per-host` on a command line.
 Result<int> run_once_per_host(const std::vector<std::string>& arguments);
 
 }  // namespace train

@@ -22,7 +22,7 @@ Result<std::string> write_report(const std::vector<std::string>& words,
   if (path == nullptr || *path == '\0')
     return "this is no rank of a task (TRAIN_METRICS_FILE is not set): nothing is reported";
   const Descriptor file(::open(path, O_WRONLY | O_APPEND | O_CLOEXEC));
-  // In one piece, so that no other report comes between.
+  // One write, so that no other report gets in between.
   const ssize_t count = file ? ::write(file.get(), line->data(), line->size()) : -1;
   if (count == static_cast<ssize_t>(line->size())) return std::string();
   return fail(ErrorClass::host, fmt::format("cannot append to '{}': {}", path,

@@ -6,9 +6,9 @@ namespace train {
 
 void add_agent(CLI::App& app, Choice& choice) {
   const auto flags = std::make_shared<AgentAttachFlags>();
-  CLI::App* agent = app.add_subcommand("agent")->group("");  // for launchers, not for people
+  CLI::App* agent = app.add_subcommand("agent")->group("");  // hidden: for launchers, not for users
   agent->require_subcommand(1);
-  // Of a verb, whose only word is a key or says what is asked.
+  // Adds a verb with one argument: a key, or the kind of the request.
   const auto add = [&](const char* verb, const char* word, ExitCode (*run)(const std::string&)) {
     CLI::App* command = agent->add_subcommand(verb);
     command->add_option(word, flags->key)->required();

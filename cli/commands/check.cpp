@@ -24,13 +24,13 @@ namespace train {
 namespace {
 
 struct CheckFlags {
-  RequestFlags request;  ///< without a config: of the hosts alone
+  RequestFlags request;  ///< without a config: only the hosts are checked
   CheckTier tier = CheckTier::fast;
-  std::string data;  ///< an absolute directory that hosts read, each its own; empty: none
+  std::string data;  ///< an absolute directory that each host reads to measure it; empty: none
   bool json = false;
 };
 
-// Hosts that were looked at, and what was found at them.
+// The checked hosts and the findings about them.
 struct HostCheck {
   std::vector<CheckedHost> hosts;
   std::vector<HostFinding> findings;
@@ -38,15 +38,16 @@ struct HostCheck {
   std::optional<AllReduceCheck> allreduce = {};
 };
 
-// What is asked of hosts, and of which.
+// The hosts to check, and what to check them for.
 struct Inquiry {
   std::vector<Host> hosts;
   FitnessRequest request;
-  std::map<std::string, int> ranks;  ///< that the plan starts there, by the host's name
-  std::vector<EnvironmentEntry> environment = {};  ///< that the experiment sets, without secrets
+  /// Number of ranks that the plan starts on each host, by the host's name.
+  std::map<std::string, int> ranks;
+  std::vector<EnvironmentEntry> environment = {};  ///< set by the experiment, without secrets
 };
 
-// As a rank starts there, with what is known before a launch; secrets are not needed to look.
+// The command of a rank, with what is known before a launch; a check needs no secrets.
 RankCommand rank_of(const Request& request) {
   RankCommand command;
   command.entrypoint = request.experiment.entrypoint;
@@ -58,7 +59,7 @@ RankCommand rank_of(const Request& request) {
   return command;
 }
 
-// Nothing but the hosts.
+// An inquiry about the hosts only.
 Result<Inquiry> inquiry_of_hosts(const CheckFlags& flags) {
   std::string note;
   auto inventory = load_hosts(flags.request, note);
@@ -79,7 +80,7 @@ Inquiry inquiry_of(const Request& request, const Plan& plan) {
   return inquiry;
 }
 
-// Whatever cannot be placed is refused as `plan` refuses it, and no host is asked.
+// A request that cannot be placed is refused as `plan` refuses it, before any host is queried.
 Result<Inquiry> inquiry_of_experiment(const CheckFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return tl::make_unexpected(request.error());
@@ -161,8 +162,8 @@ ExitCode code_of(Fitness fitness) {
   return ExitCode(2);
 }
 
-// What was found, a finding and its next step each, after an empty line; what keeps ranks from
-// running is first.
+// The findings, each with its next step, after an empty line; findings that prevent ranks from
+// running come first.
 std::string findings_text(const HostCheck& check) {
   std::vector<SharedFinding> shared = shared_findings(check.findings);
   std::stable_partition(shared.begin(), shared.end(), [](const SharedFinding& each) {
@@ -198,7 +199,7 @@ std::string summary_of(const HostCheck& check) {
   return fmt::format("{}, {} could not be checked", text, unknown);
 }
 
-// What was measured, in a line before the findings.
+// The measurements, in a line before the findings.
 std::string links_text(const HostCheck& check) {
   if (!check.links) return {};
   std::vector<const LinkFacts*> measured;
@@ -223,9 +224,9 @@ std::string links_text(const HostCheck& check) {
                      escaped(pair(*longest)));
 }
 
-// The pace at which data is read, likewise.
+// The read rates of the data directory, also in a line before the findings.
 std::string data_text(const HostCheck& check) {
-  std::vector<std::pair<std::uint64_t, std::string>> paces;  // and the host's name
+  std::vector<std::pair<std::uint64_t, std::string>> paces;  // with the host's name
   const DataFacts* last = nullptr;
   for (const CheckedHost& host : check.hosts) {
     if (!host.fitness || !host.fitness->data || !host.fitness->data->trouble.empty()) continue;
@@ -255,7 +256,8 @@ void add_findings(HostCheck& check, std::vector<HostFinding> findings) {
   for (HostFinding& finding : findings) check.findings.push_back(std::move(finding));
 }
 
-// Of hosts that are fit and that `concerns`; `what` ends with "not measured".
+// Adds the finding to each fit host for which `concerns` returns true; `what` ends with "not
+// measured".
 template <class Concerns>
 void add_not_measured(HostCheck& check, const char* word, const char* what, const Error& error,
                       Concerns concerns) {
@@ -266,7 +268,7 @@ void add_not_measured(HostCheck& check, const char* word, const char* what, cons
           {i, Fitness::unknown, word, fmt::format("{}: {}", what, why.message), why.hint});
 }
 
-// Adds what is found at the links between the hosts that are fit.
+// Adds findings about the links between the fit hosts.
 void look_at_links(const HostFlags& flags, HostCheck& check, std::optional<StopSignals>& signals) {
   auto links = check_links(flags, check.hosts, check.findings, signals);
   if (!links)
@@ -276,7 +278,7 @@ void look_at_links(const HostFlags& flags, HostCheck& check, std::optional<StopS
   if (check.links) add_findings(check, judge_links(*check.links, check.hosts));
 }
 
-// The same of NCCL, on their GPUs.
+// Adds findings about NCCL on the GPUs of the fit hosts.
 void look_at_allreduce(const HostFlags& flags, const Inquiry& inquiry, HostCheck& check,
                        std::optional<StopSignals>& signals) {
   auto measured = check_allreduce(flags, inquiry.environment, check.hosts, check.findings, signals);
@@ -294,7 +296,7 @@ HostCheck look_at(const Inquiry& inquiry, const HostFlags& flags, CheckTier tier
     return request_for(inquiry, host);
   });
   check.findings = judge(check.hosts);
-  // Where a signal has ended the first task no host is known to be fit for the second.
+  // If a signal ended the first task, no host counts as fit for the second one.
   std::optional<StopSignals> signals;
   if (tier != CheckTier::fast) look_at_links(flags, check, signals);
   if (tier == CheckTier::bench) look_at_allreduce(flags, inquiry, check, signals);

@@ -7,16 +7,17 @@
 
 namespace train {
 
-/// How far hosts are checked, each with what the one before does.
+/// How thoroughly hosts are checked; each tier includes the previous one.
 enum class CheckTier {
-  fast,   ///< they are asked
-  full,   ///< and the links between them measured
-  bench,  ///< and NCCL
+  fast,   ///< queries the hosts
+  full,   ///< also measures the links between them
+  bench,  ///< also measures NCCL
 };
 
-/// For a launch: looks whether all hosts of the request are fit for it, those among them that its
-/// plan does not use as well. Takes those that are not out of the request where it `excludes` them,
-/// and says which: true then. Else they are an error of class `host`, as no host at all is.
+/// Before a launch: checks whether all hosts of the request are fit for it, including those that
+/// its plan does not use. With `excludes`, removes unfit hosts from the request, tells the user,
+/// and returns true if any was removed. Without it, an unfit host is an error of class `host`; so
+/// is a request without any fit host.
 Result<bool> leave_fit_hosts(Request& request, const HostFlags& flags, const Plan& plan,
                              CheckTier tier, bool excludes);
 

@@ -5,8 +5,8 @@
 
 namespace train {
 
-// Each command in a file of its own: its flags, its help, and what it does. `train task` and what
-// is below it is in cli/task_commands.
+// Each command has a file of its own: its flags, its help, and what it does. `train task` and its
+// subcommands are in cli/task_commands.
 void add_launch(CLI::App& app, Choice& choice);
 void add_plan(CLI::App& app, Choice& choice);
 void add_check(CLI::App& app, Choice& choice);
@@ -14,11 +14,11 @@ void add_check(CLI::App& app, Choice& choice);
 void add_hosts_commands(CLI::App& app, Choice& choice);
 /// `config check`, `config show` and `config schema`.
 void add_config_commands(CLI::App& app, Choice& choice);
-/// What ranks call: `report`, `once-per-host`, and for `train check` what measures.
+/// Commands for ranks: `report`, `once-per-host`, and the measurements of `train check`.
 void add_report(CLI::App& app, Choice& choice);
 void add_once_per_host(CLI::App& app, Choice& choice);
 void add_measuring(CLI::App& app, Choice& choice);
-/// What launchers call on hosts where train is.
+/// Commands that launchers call on hosts where train is installed.
 void add_agent(CLI::App& app, Choice& choice);
 
 }  // namespace train

@@ -16,13 +16,13 @@ namespace {
 
 struct ConfigCheckFlags {
   std::vector<std::string> files;
-  bool are_hosts = false;  ///< read as hosts files, whatever they look like
-  bool warnings = false;   ///< say also what is legal
+  bool are_hosts = false;  ///< reads all files as hosts files
+  bool warnings = false;   ///< reports warnings as well
   bool json = false;
 };
 
 struct ConfigShowFlags {
-  RequestFlags request;  ///< of which the experiment, `-n`, `--batch` and `--set` count
+  RequestFlags request;  ///< only the experiment, `-n`, `--batch` and `--set` are used
   bool origin = false;
   bool json = false;
 };
@@ -34,11 +34,11 @@ struct ConfigSchemaFlags {
 // The result of a check of all files.
 struct Checked {
   std::vector<Finding> findings;
-  std::optional<ErrorClass> worst;  ///< nothing: every file is legal
+  std::optional<ErrorClass> worst;  ///< nothing: every file is valid
 };
 
-// Adds a file that cannot be read. As text, the message has its name already; as data, the name is
-// a field.
+// Adds a file that cannot be read. In text output the message contains the file name; in JSON the
+// name is a field.
 void add_unreadable(Checked& checked, const std::string& file, bool as_data, const Error& error) {
   for (Diagnostic diagnostic : error.diagnostics) {
     if (as_data) diagnostic.place.source = file;
@@ -47,7 +47,7 @@ void add_unreadable(Checked& checked, const std::string& file, bool as_data, con
   if (!checked.worst) checked.worst = error.error_class;
 }
 
-// To YAML, a hosts file in lines is one scalar.
+// YAML parses a hosts file of plain lines as one scalar.
 bool is_not_a_mapping(const Finding& finding) {
   return finding.diagnostic.message.starts_with("an experiment is a mapping");
 }
@@ -73,7 +73,7 @@ Checked check_files(const ConfigCheckFlags& flags) {
   return checked;
 }
 
-// Says the first findings of each file, up to a screen; the others are counted.
+// Prints the first findings, up to about a screen; the others are counted.
 void say_findings(const std::vector<Finding>& findings, bool with_warnings) {
   constexpr int most = 20;
   std::string file;

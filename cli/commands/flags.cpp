@@ -131,7 +131,7 @@ void add_wait(CLI::App& command, std::string& wait) {
                    "Wait in line for slots that others hold; --wait=10m (or 600): at most");
 }
 
-// A flag without a value is "true" to CLI11.
+// CLI11 gives a flag without a value as "true".
 std::optional<std::string> wait_of(const std::string& wait) {
   if (wait.empty()) return std::nullopt;
   return wait == "true" ? "" : wait;

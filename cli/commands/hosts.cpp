@@ -26,8 +26,8 @@ struct HostsListFlags {
 struct HostsProbeFlags {
   std::vector<std::string> names;
   std::optional<TransportKind> transport;
-  std::string file;    ///< to write; empty: it is printed
-  bool force = false;  ///< over one that is there
+  std::string file;    ///< output file; empty: prints to stdout
+  bool force = false;  ///< overwrites an existing file
 };
 
 std::vector<LiveHost> ask(const std::vector<Host>& hosts) {
@@ -59,7 +59,7 @@ Result<void> check_file(const HostsProbeFlags& flags) {
   return is_there(flags.file);
 }
 
-// Somebody may have written it since it was checked.
+// Creates the file exclusively: another process may have created it since the check.
 Result<void> write_answer(const HostsProbeFlags& flags, const std::string& text) {
   if (flags.force) return write_file(flags.file, text);
   const auto written = write_new_file(flags.file, text);
@@ -76,7 +76,7 @@ ExitCode hosts_list_command(const HostsListFlags& flags) {
   talk_warnings(inventory->warnings);
   const std::vector<LiveHost> hosts = ask(inventory->hosts);
   const ExitCode answered = answer(show(hosts, flags.format));
-  if (flags.format != ListFormat::table)  // the table has them
+  if (flags.format != ListFormat::table)  // the table includes them
     for (const TerminalText& trouble : troubles_of(hosts)) talk(trouble);
   return judged(answered, hosts);
 }

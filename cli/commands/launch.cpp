@@ -37,7 +37,7 @@ namespace train {
 
 namespace {
 
-// A flag without a value is "true" to CLI11.
+// CLI11 gives a flag without a value as "true".
 std::optional<CheckTier> tier_of(const std::string& text) {
   if (text == "true" || text == "fast") return CheckTier::fast;
   if (text == "full") return CheckTier::full;
@@ -45,7 +45,7 @@ std::optional<CheckTier> tier_of(const std::string& text) {
   return std::nullopt;
 }
 
-// What of a trial is in no file.
+// Prints the sampled values of the first trial: no file contains them.
 void tell_drawn(const std::string& id, const Plan& plan) {
   if (!plan.search || plan.search->first.empty()) return;
   const std::string drawn = varied_text(plan.search->first.front().varied);
@@ -95,8 +95,8 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   return task;
 }
 
-// As the registry has it, or, where that could not be told of the end, without its plan. Of one
-// that is another launcher's, what that one has recorded.
+// The record as the registry has it; without its plan if the end could not be recorded. If another
+// launcher has taken over the task, the record that it wrote.
 std::string whole_record(TaskRecord task, SqliteTaskStore& store, const Ended& ended) {
   if (!ended.is_recorded && !ended.is_displaced) return task_to_json(task, {});
   const auto json_of = [&](const TaskRecord& record) {
@@ -164,11 +164,12 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   const std::shared_ptr<SqliteTaskStore> store = std::move(*opened);
   TaskRecord task = new_task(request, plan, *store, make_task_id(random_bits()));
   ignore_signals();
-  // From here on an end is recorded: no signal may come between.
+  // From here on an end is recorded: signals are blocked, so that none arrives in between.
   signals.emplace();
   if (const auto created = store->create(task); !created)
     return tl::make_unexpected(created.error());
-  std::string().swap(task.plan_json);  // recorded, and with the environments of all ranks long
+  // The plan is in the registry, and large: it has the environments of all ranks.
+  std::string().swap(task.plan_json);
 
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
                      what_is_launched(task, plan), task.name, summarized_names(task.hosts),
@@ -235,7 +236,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
 }
 
 void add_launch(CLI::App& app, Choice& choice) {
-  // As they are written.
+  // The flag values as typed.
   struct Words {
     std::string tee = "all";
     std::string wait;

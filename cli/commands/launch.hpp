@@ -22,31 +22,33 @@ struct LaunchFlags {
   bool raw = false;
   bool json = false;
   bool detach = false;  ///< returns once the ranks have started
-  bool strict = false;  ///< a search of which one trial fails has failed
-  /// How hosts are looked at first, if at all: where one is not fit nothing is started,
+  bool strict = false;  ///< a search fails if one of its trials fails
+  /// How hosts are checked first, if at all. If a host is unfit, nothing is started, unless
+  /// `exclude_unfit` is set.
   std::optional<CheckTier> check;
-  bool exclude_unfit = false;  ///< or the others are taken
-  /// Waits for slots that others hold, so long at most; empty: without an end.
+  bool exclude_unfit = false;  ///< starts on the fit hosts only
+  /// Waits at most this long for slots that other tasks hold; empty: without a limit.
   std::optional<std::string> wait;
 };
 /// Runs the experiment and waits for its end.
 ExitCode launch_command(const LaunchFlags& flags);
 
-/// A task that was launched, and has ended.
+/// A launched task that has ended.
 struct FinishedLaunch {
   TaskRecord task;
   std::shared_ptr<SqliteTaskStore> store;
   Ended ended;
 };
 
-/// How a launch is done beside its flags.
+/// Options of a launch besides its flags.
 struct LaunchWay {
-  Detachment* detachment = nullptr;  ///< that the task leaves the terminal with, if it does
+  Detachment* detachment = nullptr;  ///< leaves the terminal with the task, if not null
   std::optional<PlacedLaunch::Wait> wait = {};
 };
 
-/// Records a task, tells of it, and runs it to its end. From its record on signals are held back by
-/// `signals`, which is empty before. An error: nothing was recorded, nothing started.
+/// Records a task, prints its description, and runs it to its end. Once the task is recorded,
+/// signals are held back by `signals`, which must be empty before. On an error nothing was recorded
+/// and nothing started.
 Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
                                          const LaunchFlags& flags, const LaunchWay& how,
                                          std::optional<StopSignals>& signals);

@@ -13,7 +13,7 @@ namespace train {
 
 namespace {
 
-// Index of the checked host of this name; their number where there is none.
+// The index of the checked host of this name; the number of hosts if there is none.
 std::size_t index_of(const std::vector<CheckedHost>& hosts, const std::string& name) {
   const auto host = std::find_if(hosts.begin(), hosts.end(),
                                  [&](const CheckedHost& each) { return each.host.name == name; });
@@ -59,7 +59,7 @@ int slots_of(const Host& host) {
                                    : static_cast<int>(host.slot_indices.size());
 }
 
-// The job's, or what a rank finds.
+// The Python of the experiment, else the one that a rank finds.
 std::string python_of(const std::vector<CheckedHost>& hosts) {
   for (const CheckedHost& host : hosts)
     if (host.fitness && host.fitness->python) return host.fitness->python->program;
@@ -82,7 +82,7 @@ Result<std::optional<LinkCheck>> check_links(const HostFlags& flags,
     if (fitness_of(findings, i) == Fitness::fit) fit.push_back(hosts[i].host);
   const int count = static_cast<int>(fit.size());
   if (count < 2) return std::nullopt;
-  // A rank on each host, whatever its slots are.
+  // One rank per host, independent of its slots.
   const auto measured = run_measuring({.flags = flags,
                                        .hosts = std::move(fit),
                                        .slots = count,

@@ -12,20 +12,20 @@
 
 namespace train {
 
-// What is measured between those hosts that are fit, by a task that takes slots there as any does,
-// and is stopped and ended like any. An error: it could not be measured.
+// Measurements between the fit hosts. A regular task makes them: it takes leases, can be stopped,
+// and ends like any other. Each returns an error if it could not measure.
 
-/// The links between them, with a rank on each. Nothing where fewer than two are fit.
+/// Measures the links, with one rank per host. Nothing if fewer than two hosts are fit.
 Result<std::optional<LinkCheck>> check_links(const HostFlags& flags,
                                              const std::vector<CheckedHost>& hosts,
                                              const std::vector<HostFinding>& findings,
                                              std::optional<StopSignals>& signals);
 
-/// Whether slots of the host are GPUs of NVIDIA, whose driver answers.
+/// Whether slots of the host are NVIDIA GPUs whose driver answers.
 bool has_nvidia_slots(const CheckedHost& host);
 
-/// NCCL, with a rank for each slot of those that have such; with these variables. Nothing where
-/// none has.
+/// Measures NCCL with these environment variables, with one rank per slot of the hosts that have
+/// NVIDIA GPUs. Nothing if no host has any.
 Result<std::optional<AllReduceCheck>> check_allreduce(
     const HostFlags& flags, const std::vector<EnvironmentEntry>& environment,
     const std::vector<CheckedHost>& hosts, const std::vector<HostFinding>& findings,

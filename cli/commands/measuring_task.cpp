@@ -14,7 +14,7 @@ namespace train {
 
 namespace {
 
-// All that rank 0 has printed on standard output.
+// All output of rank 0 on standard output.
 Result<std::string> output_of(const TaskRecord& task, std::size_t longest) {
   LogDirectory directory(task.log_directory);
   if (auto listed = directory.refresh(); !listed) return tl::make_unexpected(listed.error());
@@ -32,7 +32,7 @@ Result<std::string> output_of(const TaskRecord& task, std::size_t longest) {
   return text;
 }
 
-// Of a session that greets its users nothing but the last line counts.
+// Only the last line counts: a session may print a greeting before.
 std::string last_line(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   return text.substr(text.rfind('\n') + 1);
@@ -41,7 +41,8 @@ std::string last_line(std::string text) {
 RequestFlags flags_for(const MeasuringTask& task) {
   RequestFlags flags;
   static_cast<HostFlags&>(flags) = task.flags;
-  // Ranks find `train` by PATH, but their agent, which looks for the program, has another.
+  // Ranks find `train` through PATH. Their agent resolves the program with another PATH, so a shell
+  // is used.
   flags.command = {"/bin/sh", "-c", "exec " + task.command};
   flags.slots = task.slots;
   flags.settings = task.settings;
@@ -59,7 +60,7 @@ Result<Measured> run_measuring(const MeasuringTask& task, std::optional<StopSign
   auto request = load_request(launch.request, ReadFor::launching);
   if (!request) return tl::make_unexpected(request.error());
   request->inventory.hosts = task.hosts;
-  request->inventory.warnings.clear();  // they were said
+  request->inventory.warnings.clear();  // already reported
   request->user_variables.of_experiment = task.environment;
   auto plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
   if (!plan) return tl::make_unexpected(to_error(plan.error()));

@@ -12,25 +12,26 @@
 
 namespace train {
 
-/// A task whose ranks measure something on hosts, which it shares with other tasks as any does.
+/// A task whose ranks measure something on hosts. It shares the hosts with other tasks like any
+/// other task.
 struct MeasuringTask {
   const HostFlags& flags;   ///< how the hosts are reached
-  std::vector<Host> hosts;  ///< on which it runs, and on no others
-  int slots = 0;            ///< ranks
-  std::string command;      ///< for a shell there
+  std::vector<Host> hosts;  ///< it runs on these hosts only
+  int slots = 0;            ///< number of ranks
+  std::string command;      ///< for a shell on the host
   std::vector<std::string> settings = {};
   std::vector<EnvironmentEntry> environment = {};
   std::size_t longest_line = 0;
 };
 
-/// What it has found.
+/// The result of a measuring task.
 struct Measured {
   Plan plan;
-  std::string line;  ///< the last one that rank 0 has printed, without its end
+  std::string line;  ///< last line that rank 0 printed, without the newline
 };
 
-/// Runs the task to its end; it is stopped and ended like any. An error: it could not be launched,
-/// or has failed.
+/// Runs the task to its end; it can be stopped and ends like any other. Returns an error if it
+/// could not be launched, or has failed.
 Result<Measured> run_measuring(const MeasuringTask& task, std::optional<StopSignals>& signals);
 
 }  // namespace train

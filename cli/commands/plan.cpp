@@ -25,9 +25,9 @@ struct PlanFlags {
   enum class Format { table, json, env, hostfile, slurm };
   RequestFlags request;
   Format format = Format::table;
-  std::optional<int> rank;         ///< of `env`, only this one
-  std::optional<std::string> svg;  ///< a file to draw the plan to as well
-  bool live = false;               ///< hosts are asked what is held there
+  std::optional<int> rank;         ///< prints only this rank (format `env` only)
+  std::optional<std::string> svg;  ///< also draws the plan to this file
+  bool live = false;               ///< queries the hosts for what is in use
 };
 
 std::string show(const PictureSubject& subject, const std::optional<PlannedContext>& context,
@@ -48,7 +48,7 @@ std::string show(const PictureSubject& subject, const std::optional<PlannedConte
   return plan_to_text(subject, text_options(), context);
 }
 
-// What is wrong with the flags by themselves.
+// Checks the flags by themselves.
 Result<void> check_flags(const PlanFlags& flags) {
   if (flags.rank && flags.format != PlanFlags::Format::env)
     return fail(ErrorClass::usage, "--rank was given without --format env",
@@ -62,7 +62,7 @@ Result<void> check_rank(const PlanFlags& flags, const Plan& plan) {
               fmt::format("ranks are 0 to {}", plan.trial.world_size - 1));
 }
 
-// What would travel; nothing without a directory.
+// The context that would be sent; nothing without a directory.
 Result<std::optional<PlannedContext>> read_context(const std::string& directory) {
   if (directory.empty()) return std::nullopt;
   const std::atomic<bool> cancelled{false};
@@ -72,8 +72,8 @@ Result<std::optional<PlannedContext>> read_context(const std::string& directory)
                         std::move(archived->warnings)};
 }
 
-// The context's own warnings, and that what is written for others than `train launch` leaves it at
-// home.
+// Prints the context's own warnings, and warns if the output format is for another program than
+// `train launch`, which does not send the context.
 void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
   for (const std::string& warning : context.warnings) talk_warnings({{{}, {}, warning, {}}});
   std::string_view name;
@@ -100,7 +100,7 @@ void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
         "start the ranks in a copy that every host sees, or let 'train launch' bring it"}});
 }
 
-// What is held there; without it, a plan assumes idle hosts.
+// Queries the hosts for what is in use; without this, a plan assumes idle hosts.
 Occupancy ask_hosts(const Request& request) {
   if (request.experiment.leases == Leasing::none) return {};
   const std::vector<Host>& hosts = request.inventory.hosts;
@@ -134,7 +134,7 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (auto checked = check_rank(flags, *plan); !checked) return report(checked.error());
   const auto context = read_context(request->context_directory);
   if (!context) return report(context.error());
-  if (flags.format != PlanFlags::Format::table) {  // the table has them
+  if (flags.format != PlanFlags::Format::table) {  // the table includes them
     talk_warnings(plan->warnings);
     if (*context) warn_of_context(**context, flags.format);
   }

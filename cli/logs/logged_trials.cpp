@@ -32,7 +32,7 @@ struct RankAttempt {
   int attempt = 0;
 };
 
-// "rank-3.1.log", or a later segment of it: the first one may not be kept any more.
+// "rank-3.1.log", or a later segment of it: the first one may be deleted already.
 std::optional<RankAttempt> source_of_log(std::string_view name) {
   constexpr std::string_view begin = "rank-";
   if (!name.starts_with(begin)) return std::nullopt;

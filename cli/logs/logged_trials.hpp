@@ -10,14 +10,14 @@
 
 namespace train {
 
-/// The trials that have folders of logs in the log directory of a task, in order. None where the
-/// task has one trial, nor where the directory cannot be read.
+/// The trials that have log folders in the log directory of a task, in order. Empty if the task has
+/// one trial, or if the directory cannot be read.
 std::vector<int> logged_trials(const std::string& log_directory);
 
-/// The task as if this trial were all of it: its log directory, ranks and attempts are those that
-/// the trial has logs of, and no more is known of them. A task without folders of trials stays what
-/// it is, as trial 0. Fails with class `usage` when it has some and no trial is given, with
-/// `no_input` when it has no logs of that trial.
+/// The task reduced to this trial: its log directory, ranks and attempts are those that the trial
+/// has logs of; nothing else about them is known. A task without trial folders is returned
+/// unchanged, as trial 0. Fails with class `usage` if it has trial folders and no trial is given,
+/// with `no_input` if it has no logs of that trial.
 Result<TaskRecord> only_trial(TaskRecord task, std::optional<int> trial);
 
 }  // namespace train

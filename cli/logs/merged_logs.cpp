@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t much_text = 256u << 10;
 
-// The record has the files of the last attempt; an earlier train wrote other names.
+// The record names the log files of the last attempt; earlier versions of train used other names.
 std::string log_of(const TaskRecord& task, const RankRecord& rank, int attempt) {
   if (attempt == task.restarts) return rank.log_file;
   return rank_log_file(task.log_directory, rank.rank, attempt);
@@ -41,7 +41,7 @@ Result<void> MergedLogs::begin() {
   for (RankLog& log : logs_)
     if (auto begun = log.begin_near(choice_); !begun) return begun;
   if (!choice_.last) return {};
-  // The last lines of all ranks are behind as many as there are now but for these.
+  // Skips all lines from here on except for the last ones.
   const auto lines = count_from_here();
   if (!lines) return tl::make_unexpected(lines.error());
   gate_ = LineGate(choice_.since_us, *lines - std::min(*lines, *choice_.last));

@@ -14,30 +14,30 @@
 
 namespace train {
 
-/// The logs of an attempt of a task, or of some of its ranks, as one, in the order of their times.
+/// The logs of an attempt of a task, or of some of its ranks, merged in the order of their times.
 class MergedLogs {
  public:
   struct Choice {
-    std::optional<std::set<int>> ranks;  ///< only these; they are the task's
+    std::optional<std::set<int>> ranks;  ///< only these; they must be ranks of the task
     LineChoice lines;
     LineStyle style;
   };
 
   MergedLogs(const TaskRecord& task, int attempt, const Choice& choice);
-  MergedLogs(const MergedLogs&) = delete;  // its logs know its directory
+  MergedLogs(const MergedLogs&) = delete;  // the logs refer to its directory
   MergedLogs& operator=(const MergedLogs&) = delete;
 
-  /// How many lines of the choice there are, up to `LineChoice::last` of them. Before `begin`.
+  /// The number of lines that match the choice, up to `LineChoice::last`. Call it before `begin`.
   Result<std::uint64_t> count();
-  /// Before anything is printed: begins where the choice begins.
+  /// Goes to the first line of the choice. Call it before anything is printed.
   Result<void> begin();
 
-  /// Takes text; false when nobody reads it.
+  /// Takes text; returns false when the reader is gone.
   using Sink = std::function<Result<bool>(std::string_view text)>;
-  /// Passes on what is there now and was not before; false when nobody reads it.
+  /// Prints the output that is new since the last call; false when the reader is gone.
   Result<bool> print_new(const Sink& sink);
-  /// The same with last lines that have no newline. Of an attempt that `has_ended`, says what
-  /// cannot be shown.
+  /// The same, including last lines without a newline. If the attempt `has_ended`, also reports
+  /// bytes that cannot be shown.
   Result<bool> print_end(const Sink& sink, bool has_ended);
 
  private:

@@ -19,7 +19,7 @@ RankLog::RankLog(const LogDirectory& directory, int rank, std::string file, Line
       stream_(stream),
       prefix_(fmt::format("[{}] ", rank)) {}
 
-// Looked for from the end, in steps that grow: what is wanted of a long log is its end mostly.
+// Searches from the end, in growing steps: usually only the end of a long log is wanted.
 Result<void> RankLog::begin_near(const LineChoice& choice) {
   constexpr std::uint64_t first_look = 4u << 10;
   constexpr std::uint64_t growth = 4;
@@ -31,19 +31,19 @@ Result<void> RankLog::begin_near(const LineChoice& choice) {
   }
 }
 
-// Whether the last `bytes` have all lines of the choice, or are all that there is.
+// Whether the last `bytes` contain all lines of the choice, or are the whole log.
 Result<bool> RankLog::has_enough(std::uint64_t bytes, const LineChoice& choice) const {
   RankLog end(*directory_, rank_, file_, style_, stream_);
   if (auto begun = end.reader_.begin_at_last(bytes); !begun)
     return tl::make_unexpected(begun.error());
-  const auto first = end.reader_.peek();  // of whatever stream
+  const auto first = end.reader_.peek();  // of either stream
   if (!first) return tl::make_unexpected(first.error());
   const auto segments = directory_->segments_of(file_);
   if (!*first || segments.empty() || (*first)->record.begin <= segments.front()) return true;
   if (choice.since_us && (*first)->record.time_us < *choice.since_us)
     if (auto whole = has_whole_lines(bytes, *choice.since_us); !whole || *whole) return whole;
   if (!choice.last) return false;
-  // The first line of each stream may have begun before.
+  // Two more: the first line of each stream may have begun before.
   const std::uint64_t wanted = *choice.last + 2;
   LineGate gate(choice.since_us, LineGate::skip_all);
   std::string nothing;
@@ -57,15 +57,17 @@ Result<bool> RankLog::has_enough(std::uint64_t bytes, const LineChoice& choice) 
   return true;
 }
 
-// Whether all lines that have ended since then begin in the last `bytes`: another line of the same
-// stream ends before them there. Not looked for for ever: a stream may have had no line before.
+// Whether all lines that ended at or after `since_us` begin within the last `bytes`, that is,
+// whether a line of the same stream ends there before them. Stops after 4 MiB of younger records: a
+// stream may have no earlier line.
 Result<bool> RankLog::has_whole_lines(std::uint64_t bytes, std::int64_t since_us) const {
   constexpr std::uint64_t most_looked_back = 4u << 20;
   RankLog end(*directory_, rank_, file_, style_, stream_);
   if (auto begun = end.reader_.begin_at_last(bytes); !begun)
     return tl::make_unexpected(begun.error());
   std::optional<std::uint64_t> begin;
-  // A line of it; what is not wanted counts as such, and the streams of bytes are one.
+  // Whether a line of the stream has ended. An unwanted stream counts as ended; for raw bytes both
+  // streams are one.
   bool out_has_ended = stream_ == OutputStream::err && !style_.is_bytes;
   bool err_has_ended = stream_ == OutputStream::out || style_.is_bytes;
   while (!out_has_ended || !err_has_ended) {
@@ -133,7 +135,8 @@ void RankLog::append_line(std::string_view line, std::int64_t time_us, LineGate&
   text += '\n';
 }
 
-// A line is held back until it is known whether it passes; once one does, nothing is.
+// Holds a line back until it is known whether it passes; after the first line that passes, nothing
+// is held back.
 void RankLog::append_bytes(std::string_view bytes, std::int64_t time_us, LineGate& gate,
                            std::string& text) {
   constexpr std::size_t most_held = 64u << 10;
@@ -146,7 +149,7 @@ void RankLog::append_bytes(std::string_view bytes, std::int64_t time_us, LineGat
       if (begun_.size() > most_held) begun_.erase(0, begun_.size() - most_held);
       return;
     }
-    (void)gate.pass(time_us);  // counted; it does not: the gate is closed
+    (void)gate.pass(time_us);  // only counts the line: the gate is closed, so it does not pass
     begun_.clear();
     bytes.remove_prefix(newline + 1);
   }

@@ -14,33 +14,34 @@
 
 namespace train {
 
-/// Which lines of logs are shown. A line is as old as the piece that its end is in.
+/// Which lines of logs are shown. The time of a line is that of the piece that contains its end.
 struct LineChoice {
-  std::optional<OutputStream> stream;    ///< only of this one
-  std::optional<std::int64_t> since_us;  ///< only from this instant on, since the Unix epoch
-  std::optional<std::uint64_t> last;     ///< of all of these only so many
+  std::optional<OutputStream> stream;  ///< only this stream
+  /// Only from this instant on, in microseconds since the Unix epoch.
+  std::optional<std::int64_t> since_us;
+  std::optional<std::uint64_t> last;  ///< only this many last lines of those that match
 
   bool is_all() const { return !stream && !since_us && !last; }
 };
 
-/// How they are shown.
+/// How lines are shown.
 struct LineStyle {
-  bool is_bytes = false;  ///< as they are, without a prefix: of one rank
+  bool is_bytes = false;  ///< raw bytes without a prefix: for one rank only
   bool has_times = false;
 };
 
-/// Counts lines, and lets those behind the first `to_skip` pass that are young enough.
+/// Counts the lines that are young enough, and lets them pass after the first `to_skip`.
 class LineGate {
  public:
-  /// None passes.
+  /// Lets no line pass.
   static constexpr std::uint64_t skip_all = std::numeric_limits<std::uint64_t>::max();
 
   explicit LineGate(std::optional<std::int64_t> since_us = {}, std::uint64_t to_skip = 0)
       : since_us_(since_us), to_skip_(to_skip) {}
 
-  /// Whether the next line would pass if it had this time.
+  /// Whether the next line would pass with this time.
   bool is_open(std::int64_t time_us) const { return to_skip_ == 0 && is_young(time_us); }
-  /// A line with this time has come; whether it passes.
+  /// Registers a line with this time; returns whether it passes.
   bool pass(std::int64_t time_us) {
     if (!is_young(time_us)) return false;
     ++count_;
@@ -48,7 +49,7 @@ class LineGate {
     if (to_skip_ != skip_all) --to_skip_;
     return false;
   }
-  /// How many lines that were young enough have come.
+  /// The number of lines so far that were young enough.
   std::uint64_t count() const { return count_; }
 
  private:
@@ -59,24 +60,23 @@ class LineGate {
   std::uint64_t count_ = 0;
 };
 
-/// What is shown of the log of a rank, in order: lines, or bytes as they are.
+/// The shown part of the log of a rank, in order: lines, or raw bytes.
 class RankLog {
  public:
   /// `directory` outlives it.
   RankLog(const LogDirectory& directory, int rank, std::string file, LineStyle style,
           std::optional<OutputStream> stream);
 
-  /// Before anything is read: begins where the lines of the choice begin, or somewhat before them.
-  /// Costs about as much as is shown then, whatever the length of the log.
+  /// Goes to the first line of the choice, or somewhat before it. Call it before anything is read.
+  /// The cost is proportional to what is shown, not to the length of the log.
   Result<void> begin_near(const LineChoice& choice);
-  /// The next piece that is there as of the last refresh of the directory; nothing when there is
-  /// none yet.
+  /// The next piece, as of the last refresh of the directory; nothing if there is none yet.
   Result<std::optional<LogReader::Next>> peek();
-  /// Appends the lines that the piece completes, or its bytes.
+  /// Appends the lines that the piece completes, or its raw bytes.
   Result<void> append_next(const LogReader::Next& next, LineGate& gate, std::string& text);
-  /// Appends what is left without a newline.
+  /// Appends the rest that has no newline.
   void append_end(LineGate& gate, std::string& text);
-  /// How many bytes at the end of the log cannot be shown.
+  /// The number of bytes at the end of the log that cannot be shown.
   std::uint64_t bytes_without_record() const { return reader_.bytes_without_record(); }
   const std::string& file() const { return file_; }
 
@@ -96,12 +96,12 @@ class RankLog {
   std::optional<OutputStream> stream_;
   std::string prefix_;  ///< "[3] "
   MomentWriter times_;
-  std::int64_t last_time_us_ = 0;  ///< of what was read last
+  std::int64_t last_time_us_ = 0;  ///< of the last piece read
   LineSplitter out_;
   LineSplitter err_;
-  std::string begun_;        ///< of bytes: a line that has not passed and not ended; its last part
-  bool has_begun_ = false;   ///< there is one
-  bool is_passing_ = false;  ///< of bytes: the first line has passed, and all pass
+  std::string begun_;        ///< raw bytes: the last part of an unfinished line that is held back
+  bool has_begun_ = false;   ///< such a line is held back
+  bool is_passing_ = false;  ///< raw bytes: the first line has passed, so everything passes
 };
 
 }  // namespace train

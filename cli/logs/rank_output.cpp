@@ -38,13 +38,14 @@ void RankOutput::add(const OutputChunk& chunk) {
   pass_on(chunk.stream, std::move(text));
 }
 
-// A line that it had not ended goes on in what comes.
+// New output continues an unfinished line.
 void RankOutput::remember(int trial, int rank, std::string_view errors) {
   RankStreams& streams = streams_of(trial, rank);
   streams.err.add(errors, [&](std::string_view line) { streams.errors.add(line); });
 }
 
-// Where the lines would have been, so that nobody takes what follows for what came next.
+// Reports the skipped lines at their place in the output, so that the next line is not taken for
+// their continuation.
 void RankOutput::has_room() {
   is_behind_ = false;
   if (const std::uint64_t lines = std::exchange(not_shown_, 0); lines > 0)
@@ -77,11 +78,11 @@ RankOutput::RankStreams& RankOutput::streams_of(int trial, int rank) {
 }
 
 void RankOutput::end() {
-  has_room();  // the last lines, and what is said of those before, are few
+  has_room();  // last lines and the notice about skipped ones are few
   end(streams_.begin(), streams_.end());
 }
 
-// Of trials there are many.
+// There can be many trials, so this one checks for room.
 void RankOutput::end(int trial) {
   look_for_room();
   end(streams_.lower_bound({trial, 0}), streams_.lower_bound({trial + 1, 0}));

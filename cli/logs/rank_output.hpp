@@ -18,7 +18,7 @@ struct Tee {
   enum class Mode { all, none, ranks };
   Mode mode = Mode::all;
   std::set<int> ranks;
-  bool all_to_stderr = false;  ///< stdout belongs to one JSON document
+  bool all_to_stderr = false;  ///< stdout contains only one JSON document
   bool raw = false;            ///< control characters are not escaped
 
   bool shows(int rank) const {
@@ -29,17 +29,17 @@ struct Tee {
 /// "all", "none", or "rank:0,4-7": class `usage` for anything else.
 Result<Tee> parse_tee(const std::string& text, const std::string& flag);
 
-/// Shows what ranks print on the terminal, line by line with a prefix that says whose it is, stdout
-/// to stdout and stderr to stderr, and remembers the last of it. What comes while the terminal has
-/// fallen far behind is not shown: neither the ranks nor their logs wait for it. How much that was
-/// is said once it has room again.
+/// Shows the output of ranks on the terminal, line by line, with a prefix that names the rank:
+/// stdout to stdout and stderr to stderr. Remembers the last lines of stderr. When the terminal has
+/// fallen far behind, output is skipped, so that neither the ranks nor their logs wait for it; the
+/// number of skipped lines is printed once there is room again.
 class RankOutput {
  public:
-  /// What lines of rank 3 of trial 12 begin with: "[3] " where the task has one trial, "[12] "
-  /// where it has many of one rank each, "[12/3] ".
+  /// The prefix of lines of rank 3 of trial 12: "[3] " if the task has one trial, "[12] " if it has
+  /// many trials of one rank each, "[12/3] " otherwise.
   enum class Prefix { rank, trial, trial_and_rank };
 
-  /// `elsewhere` is a command that prints everything.
+  /// `elsewhere` is the command that prints all output.
   RankOutput(Terminal& terminal, Tee tee, std::string elsewhere = "train task logs",
              Prefix prefix = Prefix::rank)
       : terminal_(terminal),
@@ -48,17 +48,17 @@ class RankOutput {
         prefix_(prefix) {}
 
   void add(const OutputChunk& chunk);
-  /// The last that a rank has written to its stderr before: that was shown elsewhere.
+  /// Adds what a rank wrote to its stderr earlier, which was shown by another launcher.
   void remember(int trial, int rank, std::string_view errors);
-  /// The terminal has caught up.
+  /// Call it when the terminal has caught up.
   void has_room();
-  /// Prints what is left without a newline.
+  /// Prints last lines without a newline.
   void end();
-  /// Prints what is left of this trial without a newline, where the terminal has room.
+  /// Prints last lines of this trial without a newline, if the terminal has room.
   void end(int trial);
-  /// Nothing of what this trial has printed is remembered.
+  /// Forgets all output of this trial.
   void forget(int trial);
-  /// Nothing of this trial follows: both, so that its last errors are to be taken before.
+  /// Ends and forgets a trial that prints nothing more; take its last errors before.
   void end_trial(int trial) {
     end(trial);
     forget(trial);
@@ -87,7 +87,7 @@ class RankOutput {
   Tee tee_;
   std::string elsewhere_;
   Prefix prefix_;
-  std::uint64_t not_shown_ = 0;  ///< lines, since the terminal was full
+  std::uint64_t not_shown_ = 0;  ///< lines skipped since the terminal was full
   bool is_behind_ = false;
   Streams streams_;
 };

@@ -26,15 +26,16 @@ Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, T
   MergedLogs logs(task, attempt, viewing.choice);
   if (const auto begun = logs.begin(); !begun) return tl::make_unexpected(begun.error());
   while (true) {
-    // The state is read before the logs: what a task printed before its end is all there then.
+    // Reads the state before the logs: if the task has ended, its logs are complete.
     const bool has_ended = is_final(task.state) || attempt < task.restarts;
     const bool is_complete = !viewing.follow || has_ended || task.is_unattended;
     auto printed = logs.print_new(pass_on);
     if (printed && *printed && is_complete) printed = logs.print_end(pass_on, has_ended);
-    if (!printed || !*printed || is_complete) return printed;  // nobody reads on: no failure
+    // A reader that is gone is no failure.
+    if (!printed || !*printed || is_complete) return printed;
     if (watch.wait(TaskWatch::longest_silence, {STDOUT_FILENO, false})) return false;
-    // The record is final when the launcher has let go of its lock, and not before; it changes as
-    // well when another attempt has begun.
+    // The record is final only when the launcher has released its lock; it also changes when
+    // another attempt begins.
     if (::access(next_file.c_str(), F_OK) != 0 && probe_launcher(lock_file) == LauncherSign::alive)
       continue;
     auto found = store.find(task.id);

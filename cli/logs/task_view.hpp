@@ -10,21 +10,21 @@
 
 namespace train {
 
-/// What is shown of the output of a task.
+/// Which output of a task is shown.
 struct TaskViewing {
   MergedLogs::Choice choice;
-  bool follow = false;  ///< what comes, too, until the attempt is over
-  /// Only of this trial: the task is `only_trial` of it.
+  bool follow = false;  ///< continues with new output until the attempt is over
+  /// Only this trial; the task was reduced to it with `only_trial`.
   std::optional<int> trial = {};
 };
 
-/// Prints what there is of one attempt and, if it may still print and is followed, what comes until
-/// it is over or nobody attends the task any more; `task` becomes its record by then. False when
-/// nobody reads it.
+/// Prints the output of one attempt. If the attempt may still print and `follow` is set, continues
+/// until it is over or the task is unattended; `task` is then updated to its record. False when the
+/// reader is gone.
 Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, TaskRecord& task,
                            int attempt);
 
-/// As many lines as a screen has, but for what is said of the view.
+/// The height of the screen in lines, minus those that describe the view.
 std::uint64_t screen_lines();
 
 }  // namespace train

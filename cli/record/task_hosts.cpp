@@ -34,8 +34,8 @@ std::optional<std::string> text_in(const std::string& path) {
   return text.str();
 }
 
-// Not synced to the disk, which a launch would have to wait for: what is written here is read only
-// when this process has died, and then the system still writes it.
+// Not synced to disk, which would delay a launch: the file is only read after this process has
+// died, and the kernel still writes it then.
 Result<void> write(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text << std::flush;
@@ -110,7 +110,7 @@ Result<void> keep_unsettled_hosts(const SqliteTaskStore& store, const std::strin
   return write(store.unsettled_file(task_id), nlohmann::json(unsettled).dump() + "\n");
 }
 
-// A file that was written in part is no list: then any host may be one of them.
+// A partly written file is not usable: then any host may be unsettled.
 std::set<int> read_unsettled_hosts(const SqliteTaskStore& store, const TaskRecord& task,
                                    std::size_t hosts) {
   std::set<int> unsettled;

@@ -14,26 +14,27 @@
 
 namespace train {
 
-/// Keeps beside the record of a running task what another launcher needs to go on with it, or to
-/// look after its hosts. It is written by the thread that records the task, in the order of the
-/// calls: the disk may hang, and with the end of the task it goes. What cannot be kept is said.
+/// Keeps files beside the record of a running task that another launcher needs to resume it, or to
+/// clean up its hosts. The thread that records the task writes them, in the order of the calls,
+/// because the disk may hang; they are deleted at the end of the task. Failures are reported
+/// through `say`.
 class TaskKeeper {
  public:
   using Say = std::function<void(const TerminalText& said)>;
 
-  /// `recorder` outlives this, and this what it has been asked for.
+  /// `recorder` must outlive this object; this object must outlive the work requested from it.
   TaskKeeper(TaskRecorder& recorder, std::shared_ptr<SqliteTaskStore> store, std::string task_id,
              Say say);
   TaskKeeper(const TaskKeeper&) = delete;
   TaskKeeper& operator=(const TaskKeeper&) = delete;
 
-  /// What the task was asked for. Calls back from the loop when that is kept, or cannot be.
+  /// Keeps the task's request. Calls back from the loop when it is written, or has failed.
   void keep_request(const TaskRequest& request, std::function<void()> on_done);
-  /// This program.
+  /// Keeps this program.
   void keep_program();
-  /// The files that its hosts get.
+  /// Keeps the context: the files that the hosts get.
   void keep_context(std::shared_ptr<const ArchivedContext> context);
-  /// On which hosts something of it may be left, as `keep_unsettled_hosts`.
+  /// Keeps the hosts on which something of the task may be left, as `keep_unsettled_hosts`.
   void keep_unsettled(const std::set<int>& hosts);
 
  private:

@@ -72,8 +72,8 @@ void TaskRecorder::ended(const Written& written) {
     trouble_ = terminal_text(why);
     is_wanted_ = true;
     if (!is_finishing_) say_trouble(*trouble_);
-    // A locked registry is free again soon; other troubles hardly pass while somebody waits for the
-    // end.
+    // A locked registry is usually free again soon; other failures rarely pass while the user waits
+    // for the end.
     const bool may_pass = why.error_class == ErrorClass::busy;
     if (is_finishing_ && !may_pass && ++failures_ == most_failures_at_end) return loop_.stop();
     retry_ = loop_.after(timing_.retry, [this] { begin(); });
@@ -86,7 +86,7 @@ void TaskRecorder::ended(const Written& written) {
   if (is_told && when_written_) std::exchange(when_written_, nullptr)();
 }
 
-// Not while the store writes a record, which is a sign of life as well.
+// Skipped while the store writes a record, which shows as well that the launcher is alive.
 void TaskRecorder::note_alive() {
   alive_ = loop_.after(timing_.alive, [this] { note_alive(); });
   if (is_busy_) return;

@@ -5,7 +5,7 @@
 
 namespace train {
 
-/// The agent's program, which this program carries (embed_agent.cmake).
+/// The agent's program, which is embedded in this binary (embed_agent.cmake).
 AgentBinary embedded_agent();
 
 }  // namespace train

@@ -14,8 +14,9 @@ namespace train {
 std::string hosts_that(const std::vector<std::string>& hosts, std::string_view one,
                        std::string_view several);
 
-/// Which hosts of a task can be logged in to again only as long as something is there that may go
-/// with its terminal, and what to do then; empty where there are none.
+/// Tells which hosts of a task can be logged in to again only while something is available that may
+/// go away with the terminal (an ssh-agent, Kerberos tickets, a security key), and what to do then.
+/// Empty if there are none.
 TerminalText describe_logins(const Logins& logins, const std::string& task_id);
 
 }  // namespace train

@@ -38,7 +38,7 @@ std::vector<std::string> runnable(const std::string& path) {
   return command.empty() ? std::vector<std::string>{path} : command;
 }
 
-// What could be meant by a path that does not exist: a file beside it, or a command.
+// A hint for a path that does not exist: a similar file beside it, or a command.
 std::string hint_for_missing(const std::string& path, std::string_view what) {
   constexpr std::size_t most_looked_at = 1'000;
   const std::filesystem::path wanted(path);
@@ -114,7 +114,7 @@ Result<ExperimentConfig> load_experiment(const RequestFlags& flags,
   return parse_experiment({flags.config, text}, overrides, purpose);
 }
 
-// A plan is shown all the same, with a warning for each thing that keeps it from being launched.
+// A plan with obstacles is still printed, with a warning for each obstacle to a launch.
 void warn_of_obstacles(ExperimentConfig& experiment) {
   for (const Obstacle& obstacle : experiment.obstacles) {
     Diagnostic warning = obstacle.diagnostic;
@@ -123,7 +123,7 @@ void warn_of_obstacles(ExperimentConfig& experiment) {
   }
 }
 
-// Where hosts are from, and what was read of them.
+// Where hosts come from, and the file that was read.
 struct HostOrigin {
   HostSource source = HostSource::named;
   std::string path;
@@ -140,10 +140,10 @@ Result<HostInventory> load_host_file(const std::string& path,
   return parse_hosts({path, *contents});
 }
 
-// -H takes names; people also give it a file, since its long form resembles --hostfile.
+// -H takes host names; users also give it a file, because its long form resembles --hostfile.
 Result<HostInventory> load_host_list(const std::string& list) {
   const std::string hint = "a file of hosts is given as --hostfile " + list;
-  // Inside of brackets a slash is no path: n[0-8/2] has a step.
+  // A slash inside brackets is not a path separator: n[0-8/2] has a step.
   if (list.substr(0, list.find('[')).find('/') != list.npos)
     return fail(ErrorClass::usage, fmt::format("-H takes names of hosts, not the path '{}'", list),
                 hint);
@@ -158,7 +158,7 @@ Result<HostInventory> load_host_list(const std::string& list) {
   return inventory;
 }
 
-// The GPUs that an inherited CUDA_VISIBLE_DEVICES leaves to this process, in its order.
+// The GPUs that an inherited CUDA_VISIBLE_DEVICES makes visible to this process, in its order.
 std::vector<ThisMachine::Gpu> visible_gpus(const Machine& machine,
                                            const EnvironmentMap& environment) {
   const auto setting = environment.find("CUDA_VISIBLE_DEVICES");
@@ -174,7 +174,7 @@ std::vector<ThisMachine::Gpu> visible_gpus(const Machine& machine,
   return gpus;
 }
 
-// Those of them that lead to this machine.
+// The host addresses that belong to this machine.
 std::set<std::string> own_addresses(const std::vector<Host>& hosts) {
   std::set<std::string> addresses;
   OwnNames own_names;
@@ -184,7 +184,7 @@ std::set<std::string> own_addresses(const std::vector<Host>& hosts) {
   return addresses;
 }
 
-// What is known of this machine. The drivers are asked only when it is one of the hosts.
+// The facts about this machine. The drivers are queried only if this machine is one of the hosts.
 Result<ThisMachine> probe_this_machine(const std::vector<Host>& hosts,
                                        const EnvironmentMap& environment) {
   ThisMachine found;
@@ -214,9 +214,9 @@ HostInventory this_machine() {
   return {"this machine", {host}, {}};
 }
 
-// The hosts from the first of these that there is: flags, $TRAIN_HOSTFILE, a scheduler's
-// allocation, this machine. A repeated launch is on this machine where the first one was, and only
-// there: what was launched in an allocation is not for the machine that it was submitted from.
+// The hosts from the first available source: flags, $TRAIN_HOSTFILE, a scheduler's allocation, this
+// machine. A rerun uses this machine if and only if the first launch did: what was launched in an
+// allocation does not run on the machine that it was submitted from.
 Result<HostInventory> declared_hosts(const HostFlags& flags, const EnvironmentMap& environment,
                                      HostOrigin& origin) {
   if (!flags.host_list.empty() && !flags.host_file.empty())
@@ -248,7 +248,7 @@ Result<HostInventory> declared_hosts(const HostFlags& flags, const EnvironmentMa
   return this_machine();
 }
 
-// All hosts, with what is known of this machine.
+// All hosts, with the facts about this machine.
 Result<HostInventory> load_inventory(const RequestFlags& flags, const EnvironmentMap& environment,
                                      HostOrigin& origin) {
   if (flags.include && flags.exclude)
@@ -266,8 +266,7 @@ Result<HostInventory> usable_hosts(const HostInventory& all, const RequestFlags&
                        : filter_hosts(all, FilterKind::exclude, *flags.exclude);
 }
 
-// Checks what can be known of a context before it is read. `source` is the option or key that names
-// it.
+// Checks a context directory before it is read. `source` is the option or key that names it.
 Result<void> check_context(const std::string& source, const std::string& directory,
                            const std::string& working_directory) {
   struct stat status {};

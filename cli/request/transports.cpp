@@ -19,8 +19,8 @@ namespace train {
 
 namespace {
 
-// The absolute path of the running program's own file; /proc/self/exe when it has been replaced or
-// removed meanwhile, which still executes it.
+// The absolute path of the running program's file; /proc/self/exe if the file was replaced or
+// removed, which still executes the running program.
 std::string own_binary() {
   char path[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
@@ -55,7 +55,7 @@ OpensshOptions openssh_options(const SshOptions& options, std::shared_ptr<SshFil
   return result;
 }
 
-// This process may open as many as it can; ranks are to see the limit that it was started with.
+// Raises this process's limit of open files to the maximum; ranks get the original limit.
 std::optional<rlim_t> limit_for_ranks() {
   const std::optional<rlimit> before = raise_open_files_limit();
   return before ? std::optional(before->rlim_cur) : std::nullopt;
@@ -84,8 +84,8 @@ void HostTransports::make_for(const Host& host, const Parts& parts) {
     make_over_ssh(parts);
 }
 
-// Makes both ways over SSH, since libssh2 hands hosts that it cannot serve to OpenSSH. They share
-// the window and what was read of ssh's files.
+// Makes both SSH transports, because libssh2 hands hosts that it cannot serve to OpenSSH. They
+// share the limit of concurrent connection setups and the parsed ssh files.
 void HostTransports::make_over_ssh(const Parts& parts) {
   SshOptions options = ssh_options(logins_);
   const auto window = std::make_shared<SetupWindow>(parts.loop, SetupWindow::default_most);

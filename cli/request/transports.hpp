@@ -19,7 +19,7 @@
 
 namespace train {
 
-/// What this process has for logging in, by its environment.
+/// The means for logging in that the environment of this process gives.
 Credentials own_credentials();
 
 /// Reaches each host the way its `transport` says: this machine by a child process, all others over
@@ -28,26 +28,27 @@ Credentials own_credentials();
 class HostTransports final : public Transport {
  public:
   using Say = std::function<void(const std::string&)>;
-  /// Makes the transports that these hosts need. Ranks of this machine get `open_files`
-  /// as their soft limit of descriptors, or that of this process. `say` tells the user something in
-  /// one line, from the loop. At a terminal, passphrases are asked for there.
+  /// Makes the transports that these hosts need. Ranks on this machine get `open_files` as their
+  /// soft limit of open files, or the limit of this process if there is none. `say` takes one line
+  /// for the user and is called from the loop. On a terminal, passphrases are asked for there.
   HostTransports(Loop& loop, const std::vector<Host>& hosts, std::optional<rlim_t> open_files,
                  Say say);
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
-  /// Somebody is being asked, at the terminal or by a program of ssh's, and has not answered yet.
+  /// Whether the user is being asked, on the terminal or by a program of ssh, and has not answered
+  /// yet.
   bool is_asking() const { return question_.is_open() || (openssh_ && openssh_->is_asking()); }
-  /// With what the hosts are logged in to; a host of this machine takes no part.
+  /// The means by which the hosts are logged in to; a local host is not included.
   Logins& logins() { return *logins_; }
-  /// Whether hosts stay logged in to when their links have ended, for the next ones; not at first.
-  /// Those that OpenSSH's client reaches do not.
+  /// Whether sessions stay open after their links have ended, for later links; initially not.
+  /// Sessions of OpenSSH's client never stay open.
   void keep_sessions(bool are_kept);
-  /// From now on that is told there.
+  /// From now on, messages go to `say`.
   void say_through(Say say) { *say_ = std::move(say); }
 
  private:
-  /// What transports are made of.
+  /// The arguments for making transports.
   struct Parts {
     Loop& loop;
     std::optional<rlim_t> open_files;
@@ -58,18 +59,18 @@ class HostTransports final : public Transport {
   Transport* transport_of(const Host& host) const;
 
   std::shared_ptr<Logins> logins_;
-  std::shared_ptr<Say> say_;  ///< links may outlive this
+  std::shared_ptr<Say> say_;  ///< shared: links may outlive this object
   TerminalQuestion question_;
   std::unique_ptr<OpensshTransport> openssh_;
   std::unique_ptr<Transport> local_;
   std::unique_ptr<SshTransport> ssh_;
 };
 
-/// Hosts within reach of a command, over all that it does there one after the other: a launch may
-/// be refused, look what is held, stand in line and start, and logs in to each host once for that.
+/// The connection of a command to its hosts, shared by all its steps: a launch may be refused,
+/// query what is in use, wait in the queue and start, but logs in to each host only once.
 struct Reach {
-  /// Raises this process's limit of descriptors; ranks of this machine get the one before. What the
-  /// transports have to say is said with `talk`.
+  /// Raises this process's limit of open files; ranks on this machine get the old one. Messages of
+  /// the transports go to `talk`.
   explicit Reach(const std::vector<Host>& hosts);
 
   Loop loop;

@@ -24,7 +24,7 @@ std::string load_of(const HostReport& report) {
 
 const char* state_of(const LiveHost& host) { return host.is_reachable() ? "up" : "unreachable"; }
 
-// "H200", "GPUs", "CPUs": what its slots are.
+// The kind of the slots: "H200", "GPUs", "CPUs".
 std::string kind_of(const LiveHost& host) {
   if (!host.is_known()) return "-";
   switch (host.slots.kind) {
@@ -49,7 +49,8 @@ std::string notes_of(const LiveHost& host) {
   return fmt::format("{}", fmt::join(notes, "; "));
 }
 
-// What a row says of its slots: all, free, held, foreign; `unknown` where nobody knows.
+// The slot counts of a row: all, free, held, foreign; `unknown` in each column if they are not
+// known.
 std::vector<std::string> counts_of(const LiveHost& host, const char* unknown) {
   if (!host.is_known()) return {unknown, unknown, unknown, unknown};
   const std::size_t all = host.slots.slots.size();
@@ -107,7 +108,7 @@ std::string hosts_to_csv(const std::vector<LiveHost>& hosts) {
 
 namespace {
 
-// One that has some of a slot.
+// A row for one holder of a slot, or of a share of it.
 std::vector<std::string> share_row(const LiveHost& host, std::size_t slot, const SlotShare& share,
                                    UnixMillis now) {
   const LeaseHolder& holder = host.report->holders[share.holder];
@@ -149,7 +150,7 @@ std::string slots_to_csv(const std::vector<LiveHost>& hosts, UnixMillis now) {
 
 namespace {
 
-// Where its slots are held: what differs in the identity shares no slots.
+// The lease folder and identity; hosts that differ in the identity share no slots.
 TerminalText leases_of(const LiveHost& host) {
   return terminal_text("its leases are in {}, with the identity {}", host.report->lease_folder,
                        host.report->lease_identity);

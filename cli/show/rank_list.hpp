@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// Ranks as users write them: "0", "4-7", "0,4-7". Nothing for any other text, and for ranks that
-/// no task can have.
+/// Parses ranks as users write them: "0", "4-7", "0,4-7". Nothing for any other text, and for ranks
+/// above the highest possible rank.
 std::optional<std::set<int>> parse_rank_list(std::string_view text);
 
 }  // namespace train

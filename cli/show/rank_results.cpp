@@ -20,9 +20,9 @@ namespace train {
 namespace {
 
 constexpr std::size_t column_count = 8;
-constexpr std::size_t cpus_column = 3;  // shown where a rank is bound to some
+constexpr std::size_t cpus_column = 3;  // shown if any rank is bound to CPUs
 using Columns = std::array<std::string, column_count>;
-// Numbers stand to the right.
+// Numbers are right-aligned.
 constexpr std::array<bool, column_count> is_number = {true, false, false, false,
                                                       true, true,  true,  false};
 
@@ -44,7 +44,7 @@ std::string memory_text(std::int64_t bytes) {
   return size < gib ? fmt::format("{:.1f} MiB", size / mib) : fmt::format("{:.1f} GiB", size / gib);
 }
 
-// Neighbouring ranks in a row: those from `first` to before `end`.
+// Neighbouring ranks in one row: [first, end).
 struct RankRow {
   const RankRecord* first;
   const RankRecord* end;
@@ -53,7 +53,7 @@ struct RankRow {
   std::size_t size() const { return static_cast<std::size_t>(end - first); }
 };
 
-// The most of a figure that a rank of the row has, in words; "-" where none of them is known.
+// The maximum of a figure over the ranks of the row, as text; "-" if none of them is known.
 template <class Words>
 std::string most_text(const RankRow& row, std::optional<std::int64_t> RankRecord::*figure,
                       Words words) {
@@ -78,7 +78,7 @@ std::string slots_text(const RankRow& row) {
   return row.first->slots.empty() ? "-" : row.first->slots;
 }
 
-// At most so much of a list with gaps.
+// Shortens a long list.
 std::string cpus_text(const RankRow& row) {
   constexpr std::size_t longest = 32;
   if (row.size() > 1) return "...";
@@ -105,8 +105,7 @@ std::vector<RankRow> one_each(const std::vector<RankRecord>& ranks) {
   return rows;
 }
 
-// Rows that follow each other and look alike become one; of several hosts only where that is
-// wanted.
+// Merges neighbouring rows that ended alike; across hosts only with `over_hosts`.
 std::vector<RankRow> folded(const std::vector<RankRow>& rows, bool over_hosts) {
   std::vector<RankRow> all;
   for (const RankRow& row : rows) {
@@ -160,7 +159,7 @@ std::string rank_results_to_text(const std::vector<RankRecord>& ranks, std::size
   most_rows = std::max<std::size_t>(most_rows, 8);
   std::vector<RankRow> rows = one_each(ranks);
   if (rows.size() <= most_rows) return text_of(rows);
-  // Those that have failed are looked for first: they stay one by one, as many as half the rows.
+  // Failed ranks are picked first: each keeps its own row, up to half of the rows.
   std::vector<RankRow> shown;
   for (const RankRow& row : rows)
     if (has_failed(*row.first) && shown.size() < most_rows / 2) shown.push_back(row);

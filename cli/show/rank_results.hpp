@@ -9,13 +9,13 @@
 
 namespace train {
 
-/// The ranks of a task as a table of at most `most_rows` (at least 8) rows, with what each uses and
-/// how it has ended: a row each, else those that have failed first, and then one for neighbours of
-/// a host that have ended alike, or for neighbouring hosts. Of several ranks it says the most that
-/// one of them uses: "<=1.5 GiB". What does not fit even so is counted.
+/// The ranks of a task as a table of at most `most_rows` (at least 8) rows, with the resource usage
+/// and the end of each rank. If they do not fit in one row each, failed ranks come first, and then
+/// neighbouring ranks that ended alike share a row, first per host, then across hosts. For several
+/// ranks a row shows the maximum: "<=1.5 GiB". Ranks that still do not fit are counted.
 std::string rank_results_to_text(const std::vector<RankRecord>& ranks, std::size_t most_rows);
 
-/// The rank whose own failure is on record, the lowest; null: none's is.
+/// The lowest rank whose own failure is recorded; null if there is none.
 const RankRecord* failed_rank(const std::vector<RankRecord>& ranks);
 
 }  // namespace train

@@ -43,7 +43,7 @@ std::string varied_text_of(const SearchConfig& config, const TrialRecord& trial)
   return varied.empty() ? "" : ": " + varied;
 }
 
-// What no chart can show is left out of it.
+// Leaves out values that a chart cannot show.
 std::vector<ChartPoint> points_of(const TrialRecord& trial) {
   std::vector<ChartPoint> points;
   for (const KeptReport& report : trial.reports)
@@ -61,7 +61,7 @@ std::string remark_of(const SearchConfig& config, const TrialRecord& trial) {
   return text + varied_text_of(config, trial);
 }
 
-// The trials in the order of a chart.
+// The trials in the order of the chart.
 std::vector<const TrialRecord*> ordered(const SearchRecord& search,
                                         const std::optional<BestReport>& best) {
   std::vector<const TrialRecord*> trials;

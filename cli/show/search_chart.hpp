@@ -8,9 +8,9 @@
 
 namespace train {
 
-/// What the trials of a search have reported, metric over step: a line for each that has reported
-/// its metric as a finite number. The best comes first, then those that run, then the better ones.
-/// Class `no_input` where there is none.
+/// The reports of the trials of a search, metric over step: a line for each trial that has reported
+/// its metric as a finite number. The best trial comes first, then running ones, then the others
+/// from better to worse. Class `no_input` if there is none.
 Result<MetricChart> chart_of(const TaskRecord& task, const SearchRecord& search);
 
 }  // namespace train

@@ -25,7 +25,8 @@ tl::unexpected<Error> unknown(const TaskRecord& task, const Error& why) {
                           why.diagnostics.front().message));
 }
 
-// As it was launched; nothing where that is not on record, as of tasks of an earlier train.
+// The experiment as it was launched; nothing if it is not recorded, as for tasks of earlier
+// versions of train.
 Result<std::optional<ExperimentConfig>> experiment_of(SqliteTaskStore& store,
                                                       const TaskRecord& task) {
   const auto text = store.read_launch(task.id);
@@ -83,7 +84,7 @@ bool has_ended(const TrialRecord& trial) {
          trial.state != TrialState::stopping;
 }
 
-// Those that run, then the best of the others: by number.
+// The trials to show, by number: running ones first, then the best of the others.
 std::set<std::int64_t> shown_trials(const SearchRecord& search, std::size_t most) {
   std::vector<const TrialRecord*> order;
   for (const TrialRecord& trial : search.trials) order.push_back(&trial);

@@ -10,29 +10,28 @@
 
 namespace train {
 
-/// What the search has come to that a task is, with what its trials have reported; nothing where
-/// the task has one trial. Class `no_input` where what it takes is not there any more, or damaged.
+/// The state of the search that this task is, with the reports of its trials; nothing if the task
+/// is not a search. Class `no_input` if the needed files are missing or damaged.
 Result<std::optional<SearchRecord>> search_of_task(SqliteTaskStore& store, const TaskRecord& task);
 
-/// The same of a search whose experiment and journal are known.
+/// The same for a search whose experiment and journal are known.
 Result<SearchRecord> search_of_task(const TaskRecord& task, const ExperimentConfig& experiment,
                                     const std::vector<JournalEntry>& journal);
 
-/// Why something of a search is refused to a task that is none. Class `usage`.
+/// The error when a search operation is requested for a task that is not a search. Class `usage`.
 Error no_search(const TaskRecord& task);
-/// Why something of its reports is refused where no trial has reported its metric. Class
-/// `no_input`.
+/// The error when reports are requested and no trial has reported its metric. Class `no_input`.
 Error no_report(const TaskRecord& task, const SearchRecord& search);
 
-/// What a report takes besides the metric: " with 'batches' or 'step'", or nothing.
+/// The required fields of a report besides the metric: " with 'batches' or 'step'", or nothing.
 std::string with_step(const SearchConfig& config);
 
-/// As `search_to_json` writes it; empty where there is none. That it cannot be told is said on
-/// stderr.
+/// The search as written by `search_to_json`; empty if the task is not a search. Failures are
+/// reported on stderr.
 std::string search_json_of(SqliteTaskStore& store, const TaskRecord& task);
 
-/// Its trials as a table, at most about `most_rows` of them: the best and those that have not
-/// ended; and below it the best one.
+/// The trials as a table of at most about `most_rows` rows: the best and those that have not ended;
+/// below it the best trial.
 std::string search_to_text(const SearchRecord& search, UnixMillis now, std::size_t most_rows);
 
 }  // namespace train

@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// What has happened to a task, as its record and its journal have it. Entries of the journal that
-/// cannot be read are left out, which is said on stderr.
+/// The events of a task, from its record and its journal. Journal entries that cannot be read are
+/// left out, with a message on stderr.
 std::vector<RecordedEvent> events_of(SqliteTaskStore& store, const TaskRecord& task);
 
 }  // namespace train

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Quantity whole = Quantity::of(1);
 
-// The row of a host whose ranks are all those from `first` to before `end`.
+// The row of a host that has the ranks [first, end).
 PictureRow row_of(const RankRecord* first, const RankRecord* end) {
   SlotMarks marks;
   std::set<int> slots;

@@ -9,9 +9,9 @@
 
 namespace train {
 
-/// Where the ranks of a task are, or were, as their records say it: its hosts as rows, folded to at
-/// most `most_rows` (at least 4), with their slots up to the last one that the task has. Slots that
-/// are not the task's are left out: who has them is not on record.
+/// A picture of where the ranks of a task are or were, from their records: its hosts as rows,
+/// folded to at most `most_rows` (at least 4), with their slots up to the last one that the task
+/// uses. Other slots are left out: their holders are not recorded.
 ClusterPicture draw_task(const std::vector<RankRecord>& ranks, std::size_t most_rows);
 
 }  // namespace train

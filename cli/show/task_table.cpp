@@ -40,7 +40,7 @@ void add_row(TableRows& rows, const TaskRecord& task, std::string hosts, std::st
   row.emplace_back(std::to_string(task.restarts));
 }
 
-// Most tasks have the hosts of the one before.
+// Caches the last summary: most tasks have the same hosts as the one before.
 class HostSummaries {
  public:
   const std::string& of(const std::string& names) {
@@ -53,7 +53,8 @@ class HostSummaries {
   std::string summary_;
 };
 
-// A task of somebody else, or of another machine: its ranks and restarts only its record has.
+// A task of another user or machine: only its record, which is elsewhere, has its ranks and
+// restarts.
 std::vector<std::string> row_of(const HeldTask& task, UnixMillis now) {
   const bool is_known = task.held_ms > 0;
   return {task.id,
@@ -84,7 +85,7 @@ std::string local_time(UnixMillis instant) {
   const std::time_t seconds = instant / 1000;
   std::tm broken_down{};
   ::localtime_r(&seconds, &broken_down);
-  // For thousands of tasks a format costs as much as it takes to read them.
+  // Written by hand: for thousands of tasks, formatting would take as long as reading them.
   std::string text = std::to_string(broken_down.tm_year + 1900);
   const auto add = [&text](char separator, int number) {
     text += separator;

@@ -9,8 +9,8 @@
 
 namespace train {
 
-/// Tasks as a table with a heading, one row each; control characters of names are escaped. `held`
-/// are those that have no record here.
+/// Tasks as a table with a heading, one row each; control characters in names are escaped. `held`
+/// are tasks without a record here.
 std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now,
                            const std::vector<HeldTask>& held = {});
 
@@ -21,17 +21,17 @@ std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now,
 /// "12.3s", "4m05s", "2h03m", "3d04h".
 std::string format_duration(UnixMillis duration);
 
-/// "", or " for 57.3s at most": how long the ranks of an unattended task may go on.
+/// "", or " for 57.3s at most": the remaining time of the ranks of an unattended task.
 std::string time_left_text(const TaskRecord& task);
 
-/// How long a task has run, or ran; of a lost one ">=12.3s", since nobody saw its end.
+/// How long a task has run or ran; for a lost task ">=12.3s", because its end was not observed.
 std::string elapsed_text(const TaskRecord& task, UnixMillis now);
-/// "2026-11-24 14:20:37", in the zone of this process.
+/// "2026-11-24 14:20:37", in the time zone of this process.
 std::string local_time(UnixMillis instant);
-/// Hosts as records have them, comma separated, for people: "node[01-16]"; not escaped.
+/// Comma-separated host names of records in short form: "node[01-16]"; not escaped.
 std::string summarized_names(const std::string& names);
 
-/// The wall clock, for `now`.
+/// The wall clock time, for `now`.
 UnixMillis now_on_the_wall();
 
 }  // namespace train

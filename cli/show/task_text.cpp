@@ -18,7 +18,7 @@ namespace train {
 
 namespace {
 
-// A command that tells more, or goes on, once a task has not ended well.
+// A command that shows more, or resumes, for a task that has ended badly.
 std::string next_line(const TaskRecord& task) {
   if (!is_final(task.state) || task.state == TaskState::succeeded) return "";
   std::string line = "next       ";
@@ -66,7 +66,7 @@ std::string commit_line(const GitRecord& git) {
   return line + "\n";
 }
 
-// "loss 0.25, step 100", of the last attempt that has said anything.
+// "loss 0.25, step 100", of the last attempt that has reported.
 std::string metrics_line(const TaskRecord& task) {
   const auto last = std::find_if(task.attempts.rbegin(), task.attempts.rend(),
                                  [](const AttemptRecord& each) { return each.reports > 0; });
@@ -93,13 +93,13 @@ std::string head_of(const TaskRecord& task, UnixMillis now, const std::string& n
   return text + context_line(task.context) + commit_line(task.git);
 }
 
-// Of many the first and the last are shown: so many.
+// How many of the first and last entries are shown of a long list.
 constexpr std::size_t first_attempts = 1;
 constexpr std::size_t last_attempts = 4;
 constexpr std::size_t first_events = 3;
 constexpr std::size_t last_events = 9;
 
-// What is left out between the first and the last of `count`: from where, and how many.
+// The entries that are left out between the first and the last of `count`.
 struct Gap {
   std::size_t begin = 0;
   std::size_t size = 0;
@@ -112,7 +112,7 @@ std::string gap_line(const Gap& gap, const char* what) {
   return fmt::format("... {} {} are not shown here; --json has all\n", gap.size, what);
 }
 
-// What has ended it, and what log policies have found in it: below its line.
+// Lines below an attempt: what ended it, and what log policies found in it.
 std::string attempt_remarks(const AttemptRecord& attempt, const TaskRecord& task) {
   std::string text;
   if (!attempt.cause.empty() && attempt.cause != task.cause)
@@ -147,7 +147,7 @@ std::string attempts_of(const TaskRecord& task, UnixMillis now) {
   return text;
 }
 
-// Lines with the time, of which the day is said where it is another one.
+// Formats lines with the time, and with the date if it differs from the line before.
 class TimeLine {
  public:
   void add(const RecordedEvent& event) {
@@ -170,7 +170,8 @@ class TimeLine {
   std::string text_;
 };
 
-// That a launch begins at once is no news; one that has waited for its slots begins later.
+// Whether an event is shown. The begin of a launch is left out if it followed the creation of the
+// task at once; it comes later if the task has waited for its slots.
 bool is_told(const std::vector<RecordedEvent>& events, std::size_t number) {
   constexpr UnixMillis at_once = 1'000;
   const RecordedEvent& event = events[number];
@@ -206,7 +207,7 @@ std::string task_to_text(const TaskRecord& task, const std::vector<RecordedEvent
                          UnixMillis now, const std::string& news, const TextOptions& options) {
   std::string text = head_of(task, now, news) + attempts_of(task, now) + events_of(events);
   if (task.ranks.empty()) return text;
-  // Ranks get what is left of the screen, or else more than that.
+  // Ranks get the rest of the screen, at least this many rows.
   constexpr std::size_t least_rows = 16;
   const auto height = static_cast<std::size_t>(std::max(24, options.height));
   text += "\n" + picture_to_text(draw_task(task.ranks, height / 4), options) + "\n";

@@ -10,10 +10,9 @@
 
 namespace train {
 
-/// One task for people: how it is or has ended, why, and what to do about it; then what it was, its
-/// attempts, what has happened when, where its ranks are, and what each uses and how it has ended.
-/// `news` are lines about how it is at this moment. Attempts, events and ranks are folded to a
-/// screen or so.
+/// One task as text for people: its state or end, the cause, and the next step; then what it was,
+/// its attempts, its events, where its ranks are, and their usage and ends. `news` are lines about
+/// its present state. Attempts, events and ranks are folded to about a screen.
 std::string task_to_text(const TaskRecord& task, const std::vector<RecordedEvent>& events,
                          UnixMillis now, const std::string& news = {},
                          const TextOptions& options = {});

@@ -14,18 +14,18 @@
 
 namespace train {
 
-/// What a table of trials says of one.
+/// One row of a table of trials.
 struct TrialRow {
   std::int64_t trial = 0;
   TrialState state = TrialState::waiting;
-  std::vector<std::string> hosts = {};  ///< none: it has not begun
+  std::vector<std::string> hosts = {};  ///< empty: it has not begun
   std::optional<UnixMillis> lasted = {};
-  std::optional<double> step = {};  ///< that it reported last
-  std::optional<double> best = {};  ///< metric
+  std::optional<double> step = {};  ///< of its last report
+  std::optional<double> best = {};  ///< best value of the metric
   std::vector<VariedValue> varied = {};
 };
 
-/// Trials as a table with a heading, one row each; the best one has a star.
+/// Trials as a table with a heading, one row each; the best one is marked with a star.
 std::string trials_to_table(const SearchConfig& config, const std::vector<TrialRow>& rows,
                             std::optional<std::int64_t> best);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_look{1'000};
 
-// A record without it is as good: the task goes on.
+// A missing commit is not an error: the task continues.
 void note(SqliteTaskStore& store, const std::string& id, const std::string& directory) {
   const GitRecord git = read_git(directory, longest_look);
   if (git.commit.empty()) return;

@@ -9,8 +9,8 @@
 
 namespace train {
 
-/// Finds out which commit a task's code is of and writes it into its record, beside everything
-/// else: no launch waits for git but, at its end, for as long as git may take.
+/// Finds the git commit of a task's code and writes it into its record, in the background: a launch
+/// never waits for git, except at its end, for as long as git may take.
 class CodeNote {
  public:
   CodeNote(std::shared_ptr<SqliteTaskStore> store, const TaskRecord& task);
@@ -18,7 +18,7 @@ class CodeNote {
   CodeNote(const CodeNote&) = delete;
   CodeNote& operator=(const CodeNote&) = delete;
 
-  /// Waits until it is done.
+  /// Waits until the commit is recorded or the time limit is reached.
   void finish();
 
  private:

@@ -26,7 +26,7 @@ void ContextStory::named(const ContextSummary& context) {
   recorder_.write();
 }
 
-// Of use to somebody who waits; a log would only be longer.
+// Progress is useful only on a terminal; it would only lengthen a log.
 void ContextStory::show_progress(const ContextProgress& progress) {
   if (::isatty(STDERR_FILENO) != 1) return;
   say(terminal_text("the context is on its way to {} host{}; {} {}{}", progress.hosts,

@@ -7,10 +7,10 @@
 
 namespace train {
 
-/// Tells what becomes of the context of a task: lines for the user, and the task's record.
+/// Reports the transfer of the context of a task: lines for the user, and the task's record.
 class ContextStory {
  public:
-  /// All must outlive this.
+  /// All arguments must outlive this object.
   ContextStory(Terminal& terminal, TaskRecord& task, TaskRecorder& recorder)
       : terminal_(terminal), task_(task), recorder_(recorder) {}
 

@@ -24,7 +24,8 @@ bool is_numeric_address(std::string_view text) {
          text.find_first_not_of("0123456789.") == text.npos;
 }
 
-// "port 22" for "10.77.1.3:22" or the host's own name, and the punctuation after it; else the word.
+// Replaces "10.77.1.3:22", or the host's name with a port, by "port 22" and the punctuation after
+// it; other words stay.
 std::string without_address(std::string_view word, const Host& host) {
   const std::size_t end = word.find_last_not_of(",;:.") + 1;
   const std::string_view body = word.substr(0, end);
@@ -47,7 +48,7 @@ std::string without_addresses(std::string_view text, const Host& host) {
   }
 }
 
-// The trouble of a host, without its name: the same for all hosts where the same is wrong.
+// The failure of a host without its name, so that equal failures compare equal.
 Error without_host(const Failure& failure, const Trial& trial) {
   const std::string prefix = fmt::format("host '{}': ", trial.hosts[failure.host].host.name);
   Error error = failure.error;
@@ -56,7 +57,7 @@ Error without_host(const Failure& failure, const Trial& trial) {
   return error;
 }
 
-// Troubles with the same text are alike.
+// Failures with the same text are grouped.
 std::string text_without_addresses(Error& error, const Host& host) {
   for (Diagnostic& diagnostic : error.diagnostics)
     diagnostic.message = without_addresses(diagnostic.message, host);
@@ -104,8 +105,7 @@ Error HostTrouble::named(const Trial& trial) const { return with_context(error, 
 
 std::vector<HostTrouble> host_troubles(const RunOutcome& outcome, const Trial& trial) {
   TroubleKinds kinds(trial);
-  // Before the ranks run, it means nothing which host failed first: equal troubles are said
-  // together.
+  // Before the ranks run, it does not matter which host failed first: equal failures are grouped.
   const std::set<int> simultaneous(outcome.simultaneous.begin(), outcome.simultaneous.end());
   if (outcome.cause) kinds.add(*outcome.cause, false);
   for (int i = 0; i < static_cast<int>(outcome.others.size()); ++i)

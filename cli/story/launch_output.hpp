@@ -8,16 +8,16 @@
 
 namespace train {
 
-/// What ranks print, on the terminal and in the log files.
+/// Writes the output of ranks to the terminal and to the log files.
 class LaunchOutput final : public OutputSink {
  public:
-  /// All must outlive this.
+  /// All arguments must outlive this object.
   LaunchOutput(RankOutput& shown, LogWriter& logs, EventTime& time)
       : shown_(shown), logs_(logs), time_(time) {}
 
-  /// From here on this attempt's files are there, whether or not it prints.
+  /// Creates the files of this attempt, whether or not it prints.
   void begin_attempt(AttemptId of) { logs_.write({0, OutputStream::out, 0, {}, 0, of}); }
-  /// Nothing of this trial follows: what it has printed is shown, written down and forgotten.
+  /// No more output of this trial comes: shows, writes and forgets the rest of it.
   void end_trial(int trial);
   std::uint64_t take(OutputChunk chunk, nanoseconds age) override;
   std::uint64_t written() const override { return logs_.written(); }

@@ -35,7 +35,7 @@ TaskState final_state(const RunOutcome& outcome) {
   return *outcome.stop_signal == SIGTERM ? TaskState::killed : TaskState::interrupted;
 }
 
-// What a signal usually means, for those that leave a user guessing.
+// The usual meaning of a signal, for those that are not obvious to a user.
 std::string meaning_of_signal(int signal) {
   switch (signal) {
     case SIGKILL:
@@ -52,7 +52,7 @@ std::string meaning_of_signal(int signal) {
   }
 }
 
-// Everything that is known of the cause, without what the last line says.
+// All known facts about the cause, except for those in the last line.
 TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, const Trial& trial,
                             const RankOutput& output, const TaskRecord& task) {
   const Host& host = trial.hosts[trial.ranks[*cause.rank].host].host;
@@ -86,7 +86,7 @@ void add_line(TerminalText& report, const TerminalText& line) {
   report += line;
 }
 
-// Lines that are alike but for the rank they are about: the first few, and the number of the rest.
+// Similar lines about different ranks: the first few, and the number of the rest.
 class FewLines {
  public:
   void add(const TerminalText& line) {
@@ -98,7 +98,7 @@ class FewLines {
     if (left_out_ == 0) return text_;
     return text_ + terminal_text("\n... and {} more", left_out_);
   }
-  /// Counts lines of which only the number is known.
+  /// Adds lines of which only the number is known.
   void add_unknown(std::size_t count) { left_out_ += count; }
 
  private:
@@ -108,10 +108,10 @@ class FewLines {
   TerminalText text_;
 };
 
-// How many troubles of one host are shown when other hosts have some too.
+// How many failures of one host are shown if other hosts have some too.
 constexpr std::size_t most_of_one = 5;
 
-// The cause, if it is a host's, is the first of the troubles, and said last.
+// The cause, if it is a failure of a host, is the first of the troubles and is printed last.
 bool is_of_host(const RunOutcome& outcome) {
   return outcome.cause && !outcome.cause->rank && outcome.cause->host >= 0;
 }
@@ -154,7 +154,7 @@ std::string what_is_missing(const Error& error) {
   return named.size() <= longest && is_one_line ? named : std::string();
 }
 
-// The reason of a host's trouble, where that fits into a line.
+// The reason of a host's failure, if it fits into a line.
 std::string reason_of(const Error& error) {
   constexpr std::size_t longest = 160;
   const std::string& message = error.diagnostics.front().message;
@@ -162,7 +162,7 @@ std::string reason_of(const Error& error) {
   return error.error_class == ErrorClass::host && is_short ? message : what_is_missing(error);
 }
 
-// What ended the attempts before the last one, a line each.
+// What ended the attempts before the last one, one line each.
 TerminalText describe_attempts(const TaskRecord& task) {
   FewLines lines;
   for (std::size_t i = 0; i + 1 < task.attempts.size(); ++i)
@@ -170,7 +170,7 @@ TerminalText describe_attempts(const TaskRecord& task) {
   return lines.text();
 }
 
-// The hosts that nobody waited for any more after others had failed.
+// The hosts whose answer was no longer awaited after others had failed.
 TerminalText describe_undecided(const RunOutcome& outcome, const Trial& trial) {
   if (outcome.undecided.empty()) return {};
   const HostTrouble undecided{make_error(ErrorClass::host, "no answer by then"), outcome.undecided};
@@ -183,7 +183,7 @@ TerminalText describe_stopped(const RunOutcome& outcome) {
   return terminal_text("{} stopped by train", ranks_were(stopped));
 }
 
-// The loss of this host is reported as a failure.
+// Whether the loss of this host is already reported as a failure.
 bool is_named(const RunOutcome& outcome, int host) {
   const auto names_host = [host](const Failure& failure) {
     return !failure.rank && failure.host == host;
@@ -192,7 +192,7 @@ bool is_named(const RunOutcome& outcome, int host) {
          std::any_of(outcome.others.begin(), outcome.others.end(), names_host);
 }
 
-// What becomes of ranks that nobody has confirmed to be gone.
+// What happens to ranks whose end is not confirmed.
 std::string what_agents_do(const TaskRecord& task) {
   constexpr auto silence = std::chrono::duration_cast<milliseconds>(Agent::silence_limit);
   if (task.outlives_ms >= for_ever.count())
@@ -249,7 +249,7 @@ void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& tr
     record.signal = rank.signal;
     record.stopped = rank.state == RankOutcome::State::stopped;
     record.core = rank.core;
-    // What a launcher before this one has recorded of a rank stays, where nothing else is known.
+    // Values that a previous launcher recorded are kept if this one has none.
     if (!rank.cpus.empty()) record_binding(record, rank.cpus);
     if (rank.usage) record_usage(record, *rank.usage);
     if (rank.code || rank.signal) record.memory.reset();
@@ -283,7 +283,7 @@ TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const Ran
   if (outcome.succeeded) return describe_leftovers(outcome, trial, task);
   const ExitCode code = exit_code_of(outcome);
   const ErrorClass error_class = class_of(outcome);
-  // The cause comes last, where it is read first and does not scroll away.
+  // The cause is printed last: it is read first there and does not scroll away.
   const auto troubles = host_troubles(outcome, trial);
   TerminalText text = describe_attempts(task);
   add_line(text, describe_others(outcome, trial, troubles));
@@ -300,7 +300,7 @@ TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const Ran
       const std::string hosts = troubles.front().names(trial);
       const TerminalText described = terminal_text(troubles.front().named(trial));
       const bool is_one_line = described.text().find('\n') == std::string::npos;
-      // The last line does not repeat what to do about it; it has the host and what is wrong there.
+      // The last line has the host and the reason, but does not repeat the hint.
       if (!is_one_line) add_line(text, described);
       const std::string reason = reason_of(troubles.front().error);
       summary =

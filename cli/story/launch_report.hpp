@@ -11,31 +11,31 @@
 
 namespace train {
 
-/// What `train launch` returns for an outcome: 0 only if every rank succeeded.
+/// The exit code of `train launch` for an outcome: 0 only if every rank succeeded.
 ExitCode exit_code_of(const RunOutcome& outcome);
 
 /// What ended an attempt, as one line; empty on success.
 std::string cause_line(const RunOutcome& outcome);
-/// The same for the user, with the last line that the rank wrote to stderr, if a rank failed first.
+/// The same for the user; if a rank failed first, with the last line that it wrote to stderr.
 TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
                               const RankOutput& output);
 
-/// What the run has left on its hosts, or may have; usually empty.
+/// What the run has left, or may have left, on its hosts; usually empty.
 TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
                                 const TaskRecord& task);
 
 /// Writes the CPUs that a rank is bound to into its record.
 void record_binding(RankRecord& record, const std::vector<int>& cpus);
-/// Writes what a rank uses, or has used, into its record.
+/// Writes the resource usage of a rank into its record.
 void record_usage(RankRecord& record, const RankUsage& usage);
 
-/// Writes how the run ended into the record: state, exit code, class, cause, ranks.
+/// Writes the end of the run into the record: state, exit code, class, cause, ranks.
 void record_outcome(TaskRecord& task, const RunOutcome& outcome, const Trial& trial);
 
-/// The last words about a run that did not succeed: what happened first with what is known about
-/// it, the stderr of that rank, what became of the others, and the verdict; before that, what ended
-/// earlier attempts. About one that succeeded: what it left on its hosts, usually nothing. Ends
-/// without a newline.
+/// The final report. For a run that did not succeed: what ended earlier attempts, then what
+/// happened to the other ranks, what failed first with all known details and the stderr of that
+/// rank, and the verdict. For a run that succeeded: what it left on its hosts, usually nothing.
+/// Ends without a newline.
 TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const RankOutput& output,
                         const TaskRecord& task);
 

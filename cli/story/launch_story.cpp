@@ -31,7 +31,7 @@ std::string in_time(nanoseconds delay) {
   return fmt::format("in {}.{} s", tenths.count() / 10, tenths.count() % 10);
 }
 
-// How what a policy has found begins in the record.
+// The beginning of a policy match in the record.
 TerminalText found_by(const LogPolicy& policy) {
   return terminal_text("log policy '{}' has found its line",
                        policy.name.empty() ? policy.pattern : policy.name);
@@ -39,7 +39,7 @@ TerminalText found_by(const LogPolicy& policy) {
 
 }  // namespace
 
-// Policies may have the same name: then those that come first count.
+// Policies may have equal names: then the first ones count.
 std::vector<std::size_t> recorded_matches(const AttemptRecord& attempt,
                                           const std::vector<LogPolicy>& policies) {
   std::vector<std::string> lines = attempt.log_policies;
@@ -96,8 +96,8 @@ TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on
   return hooks;
 }
 
-// The first one is part of the record before anything is written; the others are recorded at once.
-// One that another supervisor has begun may be recorded.
+// The first attempt is part of the record before anything is written; later ones are recorded at
+// once. An attempt begun by a previous supervisor may be in the record already.
 void LaunchStory::begin_attempt(int attempt, UnixMillis begun) {
   if (task_.attempts.empty() || task_.attempts.back().number != attempt) {
     AttemptRecord& record = task_.attempts.emplace_back();
@@ -125,14 +125,14 @@ void LaunchStory::all_started() {
 }
 
 void LaunchStory::attempt_over(const RunOutcome& outcome) {
-  shown_.end();  // last lines without a newline
+  shown_.end();  // prints last lines without a newline
   AttemptRecord& record = task_.attempts.back();
   record.ended = time_.now_ms().count();
   record.cause = cause_line(outcome);
   failure_ = describe_failure(outcome, trial_, shown_);
 }
 
-// There may be thousands in a second.
+// May be called thousands of times per second.
 void LaunchStory::reported(const MetricsReport& report) {
   AttemptRecord& attempt = task_.attempts.back();
   ++attempt.reports;
@@ -143,7 +143,7 @@ void LaunchStory::reported(const MetricsReport& report) {
   recorder_.write_later();
 }
 
-// Where logs have lost their oldest part, the record may know of more than they do.
+// If logs have lost their oldest part, the record may count more reports than the logs contain.
 void LaunchStory::counted_before(const ReportCount& counted) {
   const auto attempt =
       std::find_if(task_.attempts.begin(), task_.attempts.end(),
@@ -173,8 +173,8 @@ void LaunchStory::lines_ignored(std::uint64_t lines) {
                      "report is a JSON object on a line of its own, of 16 KiB at most"));
 }
 
-// Who asks is told by the launcher; the record is for whoever asks when that has died. It is long
-// where ranks are many.
+// Written rarely: a live launcher answers queries itself, the record is read only after it has
+// died, and it is long if there are many ranks.
 void LaunchStory::used(int rank, const RankUsage& usage) {
   constexpr UnixMillis interval = 60'000;
   record_usage(task_.ranks[static_cast<std::size_t>(rank)], usage);
@@ -184,7 +184,7 @@ void LaunchStory::used(int rank, const RankUsage& usage) {
   recorder_.write_later();
 }
 
-// The line itself is in the logs, and may be on the terminal.
+// Does not repeat the line: it is in the logs, and may be on the terminal.
 void LaunchStory::policy_matched(const LogPolicy& policy, const PolicyMatch& match) {
   std::vector<std::string> follows;
   if (policy.cancels_retries) follows.emplace_back("a failure is not followed by a restart");

@@ -14,10 +14,10 @@
 
 namespace train {
 
-/// Tells what happens to a task while it does, in two places: lines for the user, and its record.
+/// Reports the events of a task as they happen: as lines for the user, and in its record.
 class LaunchStory {
  public:
-  /// All must outlive this.
+  /// All arguments must outlive this object.
   LaunchStory(Terminal& terminal, RankOutput& shown, const Trial& trial, TaskRecord& task,
               TaskRecorder& recorder, EventTime& time)
       : terminal_(terminal),
@@ -28,19 +28,19 @@ class LaunchStory {
         time_(time),
         context_(terminal, task, recorder) {}
 
-  /// Once all ranks have started for the first time.
+  /// Called once, when all ranks have started for the first time.
   void on_first_start(std::function<void()> callback) { on_first_start_ = std::move(callback); }
-  /// Once the hosts of a task that is gone on with were reached again.
+  /// Called when a resumed task has reached its hosts again.
   void on_reached(std::function<void()> callback) { on_reached_ = std::move(callback); }
-  /// An attempt that is not the first begins.
+  /// Called when an attempt other than the first begins.
   void on_attempt(std::function<void(int attempt)> callback) { on_attempt_ = std::move(callback); }
-  /// For a driver that begins, or goes on, with this attempt; `on_over` comes at the end of the
-  /// task.
+  /// The hooks for a driver that begins or resumes this attempt; `on_over` is called at the end of
+  /// the task.
   TaskDriver::Hooks hooks(int attempt, std::function<void()> on_over);
-  /// What the ranks had reported of the attempt that the driver goes on with, before it did: the
-  /// record has what a launcher before had found the time to write.
+  /// Corrects the counts of the resumed attempt by what the ranks had reported before this launcher
+  /// took over: the record contains only what the previous launcher had written in time.
   void counted_before(const ReportCount& counted);
-  /// The task is over, maybe before any attempt.
+  /// The task is over, possibly before any attempt.
   void end(const RunOutcome& outcome);
 
  private:
@@ -64,20 +64,20 @@ class LaunchStory {
   std::function<void()> on_first_start_ = [] {};
   std::function<void()> on_reached_ = [] {};
   std::function<void(int)> on_attempt_ = [](int) {};
-  TerminalText failure_;  ///< of the last attempt, a line
+  TerminalText failure_;  ///< of the last attempt, one line
   UnixMillis usage_recorded_ = 0;
 
-  /// What the record had of the first attempt here.
+  /// What the record contained for the first attempt of this launcher.
   struct Recorded {
     int attempt = 0;
     std::int64_t reports = 0;
     std::int64_t ignored_lines = 0;
-    bool has_newer_report = false;  ///< rank 0 has made one since
+    bool has_newer_report = false;  ///< rank 0 has reported since
   };
   Recorded recorded_;
 };
 
-/// The policies of which this attempt's record says that they have found a line; by index.
+/// The policies that have matched a line according to this attempt's record, by index.
 std::vector<std::size_t> recorded_matches(const AttemptRecord& attempt,
                                           const std::vector<LogPolicy>& policies);
 

@@ -15,7 +15,7 @@ namespace train {
 namespace {
 
 constexpr milliseconds soon{250};
-constexpr milliseconds later{1'000};  // to show how long trials have run
+constexpr milliseconds later{1'000};  // the table is redrawn, to update the running times
 
 }  // namespace
 
@@ -91,7 +91,7 @@ TrialRow LiveTrials::row_of(std::int64_t trial, const Known& known, UnixMillis n
 }
 
 std::vector<std::string> LiveTrials::rows(UnixMillis now, std::size_t most_rows) const {
-  constexpr std::size_t others = 2;  // the heading, and how many there are
+  constexpr std::size_t others = 2;  // lines for the heading and for the counts
   const auto best = search_.best();
   std::vector<TrialRow> shown;
   const auto add = [&](const auto& is_wanted) {

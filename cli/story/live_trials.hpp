@@ -13,25 +13,24 @@
 
 namespace train {
 
-/// The trials of a search that runs in the foreground, as a table below the lines that its terminal
-/// shows: the best one and those that have not ended, how many there are, and how each of them is.
-/// Of those that have ended nothing is kept, unless one of them is the best.
+/// The trials of a search in the foreground, as a table below the output on its terminal: the best
+/// trial, those that have not ended, and counts. Of ended trials only the best is kept.
 class LiveTrials {
  public:
-  /// All must outlive this.
+  /// All arguments must outlive this object.
   LiveTrials(Terminal& terminal, Timers& timers, const SearchConfig& config, const Search& search)
       : terminal_(terminal), timers_(timers), config_(config), search_(search) {}
 
   void made(std::int64_t trial, const std::string& hyperparameters_json);
-  /// Its ranks have started.
+  /// The ranks of the trial have started.
   void begun(std::int64_t trial, std::vector<std::string> hosts, UnixMillis now);
   void reported(std::int64_t trial, const std::string& report_json);
   void ended(std::int64_t trial, UnixMillis now);
-  /// There is no table any more.
+  /// Removes the table.
   void end();
 
-  /// As it is drawn: a heading, the best trial, others by number, and below what does not fit into
-  /// `most_rows` how many there are of which kind.
+  /// The table as drawn: a heading, the best trial, others by number, and below them counts by
+  /// state of the trials that do not fit into `most_rows`.
   std::vector<std::string> rows(UnixMillis now, std::size_t most_rows) const;
 
  private:
@@ -52,7 +51,7 @@ class LiveTrials {
   Timers& timers_;
   const SearchConfig& config_;
   const Search& search_;
-  std::map<std::int64_t, Known> known_;  ///< that have not ended, and the best
+  std::map<std::int64_t, Known> known_;  ///< trials that have not ended, and the best
   bool has_begun_ = false;
   Instant drawn_at_{};
   std::unique_ptr<Subscription> next_;

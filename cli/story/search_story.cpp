@@ -142,7 +142,8 @@ void SearchStory::attempt_over(const Trial& trial, const RunOutcome& outcome) {
     say(terminal_text("trial {}: {}", trial.trial, left));
 }
 
-// "trial 3: stopped, loss 0.6 at step 1". Of a search that is refused this is said as a whole.
+// Example: "trial 3: stopped, loss 0.6 at step 1". If the search is refused, this is reported once
+// for the whole search.
 void SearchStory::over(int trial) {
   const Search& search = driver_->search();
   const TrialState state = search.state(trial);

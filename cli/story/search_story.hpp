@@ -17,12 +17,12 @@
 
 namespace train {
 
-/// Tells what happens to a search while it does: lines for the user, one when a trial begins and
-/// one when it has ended, and the state of the task in its record. What the trials have come to is
-/// in the journal.
+/// Reports the events of a search as they happen: to the user, one line when a trial begins and one
+/// when it has ended; in the record, the state of the task. The results of the trials are in the
+/// journal.
 class SearchStory {
  public:
-  /// All must outlive this.
+  /// All arguments must outlive this object.
   SearchStory(Terminal& terminal, RankOutput& shown, const ExperimentConfig& experiment,
               TaskRecord& task, TaskRecorder& recorder, EventTime& time)
       : terminal_(terminal),
@@ -33,20 +33,22 @@ class SearchStory {
         time_(time),
         context_(terminal, task, recorder) {}
 
-  /// Once ranks of a trial have started for the first time.
+  /// Called once, when ranks of a trial have started for the first time.
   void on_first_start(std::function<void()> callback) { on_first_start_ = std::move(callback); }
 
-  /// Of a search that is gone on with: once nothing is to be asked for any more to reach its hosts.
+  /// Called for a resumed search when no user input is needed any more to reach its hosts.
   void on_reached(std::function<void()> callback) { on_reached_ = std::move(callback); }
 
   SearchDriver::Hooks hooks();
-  /// Of the task, whose first trial has this plan.
+  /// The hooks of the task; its first trial has this plan.
   TaskHooks hooks_of_task(const Plan& first, std::function<void()> on_over);
-  /// Before anything happens: whose story it is, and where its output goes. They outlive this.
+  /// Sets the driver that is reported on and the destination of its output. Call it before anything
+  /// happens; both must outlive this object.
   void follow(const SearchDriver& driver, LaunchOutput& output);
-  /// The trials are shown as a table below what is said, until the search is over; after `follow`.
+  /// Shows the trials as a table below the messages until the search is over; call it after
+  /// `follow`.
   void show_trials(Timers& timers);
-  /// What it has come to: how many trials ended how, and the best one.
+  /// The result: how many trials ended in which state, and the best one.
   TerminalText summary() const;
 
  private:
@@ -70,8 +72,8 @@ class SearchStory {
   LaunchOutput* output_ = nullptr;
   std::optional<LiveTrials> table_;
   std::map<std::int64_t, std::string> varied_;  ///< of trials that have not ended, as text
-  std::map<int, TerminalText> failures_;        ///< of their last attempts, a line
-  std::set<int> waiting_;  ///< trials that others have kept from their slots, as was said
+  std::map<int, TerminalText> failures_;        ///< of the last attempts, one line each, by trial
+  std::set<int> waiting_;  ///< trials that were reported to wait for slots that others hold
   bool has_ignored_lines_ = false;
 };
 

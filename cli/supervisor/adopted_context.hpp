@@ -8,17 +8,17 @@
 
 namespace train {
 
-/// Reads the context of a task that is gone on with: what was kept of it in its bundle, which must
-/// be what is recorded, else its directory.
+/// Reads the context of a resumed task: the archive kept in its bundle, which must match the
+/// record, else its directory.
 ContextPacker::Read reads_kept_context(std::string bundle, ContextRecord recorded,
                                        const std::string& directory);
 
-/// The context of such a task. Hosts that have it keep it; where its directory has to be read and
-/// has changed since the launch, that is a warning, and none other is sent to hosts that lack it,
-/// so that all ranks have the same code. A record without a checksum stands for any.
+/// The context of a resumed task. Hosts that have it keep it. If its directory must be read and has
+/// changed since the launch, that is a warning, and no context is sent to hosts that lack it, so
+/// that all ranks have the same code. A record without a checksum matches any context.
 ContextSource::Open adopted_context(Loop& loop, std::string directory, ContextRecord recorded,
                                     std::string bundle);
-/// The same from another source.
+/// The same with another source of the context.
 ContextSource::Open adopted_context(ContextSource::Open open, std::string directory,
                                     std::string sha256);
 

@@ -13,8 +13,8 @@ namespace train {
 
 namespace {
 
-// As much as the last lines of a rank may be in a report, each cut at 500 bytes. Of all ranks
-// together it is less than of each of very many.
+// Bytes for the last lines of a rank in a report, each cut at 500 bytes; and a limit for all ranks
+// together, which is lower if there are very many.
 constexpr std::uint64_t longest_report = 16u << 10;
 constexpr std::uint64_t most_reported = 64u << 20;
 
@@ -22,8 +22,8 @@ std::uint64_t share_of_rank(std::uint64_t all, int ranks) {
   return all / static_cast<std::uint64_t>(std::max(1, ranks));
 }
 
-// What was printed may have been written down although nobody had the time to write down what a
-// policy has found in it, which takes milliseconds. Of all ranks together, and of each.
+// Output may have been logged just before the previous launcher died, without the policy match in
+// it being recorded: the gap is milliseconds. Limits for all ranks together, and for each rank.
 constexpr std::uint64_t most_looked_at = 8u << 20;
 constexpr std::uint64_t least_looked_at = 32u << 10;
 

@@ -19,37 +19,37 @@
 
 namespace train {
 
-/// What the logs of this attempt end with, for the watches of a driver that goes on with it
-/// (`TrialLeft::last_output`); of what was printed only where the experiment looks for something in
-/// it. Logs that cannot be read are said, and left out.
+/// The end of the logs of this attempt, for the watches of a driver that resumes it
+/// (`TrialLeft::last_output`). Printed output is included only if the experiment searches it for
+/// something. Logs that cannot be read are reported and left out.
 std::vector<OutputChunk> last_output(const std::string& log_directory, int ranks, int attempt,
                                      const ExperimentConfig& experiment);
 
-/// The last that ranks have written to their stderr, which another launcher has been told.
+/// The last lines that ranks wrote to their stderr under a previous launcher.
 struct LastErrors {
-  std::vector<std::string> of_ranks;  ///< by rank; shorter when there was trouble
-  std::optional<Error> trouble;       ///< what the first that could not be read met with
+  std::vector<std::string> of_ranks;  ///< by rank; shorter if a log could not be read
+  std::optional<Error> trouble;       ///< the first read error
 };
-/// Reads a log of each rank: not on a loop.
+/// Reads a log of each rank: do not call it on a loop.
 LastErrors last_errors(const std::string& log_directory, int attempt, int ranks);
 
-/// What a launcher that goes on with a task looks up in its logs while it does: it was said to the
-/// one before.
+/// What a resuming launcher looks up in the logs of its task while it runs: only the previous
+/// launcher received it.
 class AdoptedLogs {
  public:
   using Say = std::function<void(const TerminalText& said)>;
 
-  /// `loop` and `task` outlive this.
+  /// `loop` and `task` must outlive this object.
   AdoptedLogs(Loop& loop, const TaskRecord& task, Say say);
   ~AdoptedLogs() { is_unwanted_->store(true); }
   AdoptedLogs(const AdoptedLogs&) = delete;
   AdoptedLogs& operator=(const AdoptedLogs&) = delete;
 
-  /// Counts, beside the loop, what ranks have reported before these ends of their logs: calls back
-  /// once, from the loop, unless it cannot be counted, which is said.
+  /// Counts, in the background, the reports of ranks before these ends of their logs. Calls back
+  /// once, from the loop; not if they cannot be counted, which is reported through `say`.
   void count_reports(int attempt, LogEnds ends, std::vector<std::string> patterns,
                      std::function<void(const ReportCount& counted)> on_counted);
-  /// Runs the loop until that is done, for `limit` at most.
+  /// Runs the loop until the count is done, for `limit` at most.
   void finish(nanoseconds limit);
 
  private:

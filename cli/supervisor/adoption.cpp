@@ -34,7 +34,7 @@ tl::unexpected<Error> cannot(const TaskRecord& task, const std::string& why) {
               fmt::format("train task kill {} looks for what is left of it on its hosts", task.id));
 }
 
-// Warnings and advice name lines of files that are not read again.
+// The plan without warnings and advice: they name lines of files that are not read again.
 nlohmann::json what_runs(const std::string& plan) {
   nlohmann::json document = nlohmann::json::parse(plan, nullptr, false);
   if (document.is_object())
@@ -42,19 +42,19 @@ nlohmann::json what_runs(const std::string& plan) {
   return document;
 }
 
-// Where two plans differ first: "ranks[0].environment".
+// The path of the first difference between two plans: "ranks[0].environment".
 std::string first_difference(const nlohmann::json& recorded, const nlohmann::json& again) {
   const nlohmann::json changes = nlohmann::json::diff(recorded, again);
   return changes.empty() ? std::string() : changes.front().value("path", std::string("/"));
 }
 
-// Above that of any supervisor with a journal and of whoever has tried this before, and below that
-// of a goodbye.
+// Higher than the epoch of any supervisor with a journal and of earlier calls of this, and lower
+// than that of a goodbye.
 std::uint64_t epoch_without_journal() {
   return last_epoch / 2 + static_cast<std::uint64_t>(now_on_the_wall());
 }
 
-// A third request would leave hosts alone that have not been reached yet.
+// A third stop request would skip hosts that have not been reached yet.
 constexpr std::size_t most_stops = 2;
 
 }  // namespace
@@ -88,7 +88,7 @@ Result<void> Adoption::open(const std::string& task_id) {
   return {};
 }
 
-// What it was asked for, and whether the same is planned for it still.
+// Reads the request and checks that it still gives the recorded plan.
 Result<void> Adoption::read() {
   const auto text = read_bundle(store_->bundle_folder(task_.id));
   if (!text) return cannot(task_, text.error().diagnostics.front().message);
@@ -114,10 +114,10 @@ Result<void> Adoption::read() {
   return {};
 }
 
-// The epoch is on the disk before any host hears of it.
+// The epoch is on disk before any host receives it.
 Result<void> Adoption::take() {
   if (auto adopted = store_->adopt(task_.id); !adopted) return adopted;
-  // As the last launcher left it.
+  // Read again under the lock: the last state that the previous launcher wrote.
   auto task = store_->find(task_.id);
   if (!task) return tl::make_unexpected(task.error());
   task_ = std::move(*task);
@@ -139,18 +139,19 @@ Result<void> Adoption::take() {
   resume_->replay = std::move(*replayed);
   resume_->epoch = epoch;
   task_.launcher_pid = ::getpid();
-  std::string().swap(task_.plan_json);  // recorded, and with the environments of all ranks long
+  // The plan is in the registry, and large: it has the environments of all ranks.
+  std::string().swap(task_.plan_json);
   return {};
 }
 
-// While another attempt is waited for, the wish for the end is the end, which is the driver's; and
-// so it is in a search, where some trial may wait so.
+// While a restart is pending, a stop request ends the task at once, which is up to the driver; the
+// same holds in a search, where some trial may have a pending restart.
 bool Adoption::may_write_stop(const Replay& known) const {
   return stop_signal_ && !search_ && known.first().attempt == known.first().task.attempt() &&
          known.stop_signals.size() < most_stops;
 }
 
-// Of all trials that may run; then what all have reported can be read.
+// Adopts the logs of all trials that may run; after that the reports of all trials can be read.
 Result<void> Adoption::take_logs(const Replay& known, const std::vector<JournalEntry>& journal) {
   std::function<Result<std::vector<std::uint64_t>>(AttemptId of)> adopt;
   if (search_) {
@@ -181,7 +182,7 @@ std::shared_ptr<Logs> Adoption::make_logs() {
   return logs;
 }
 
-// In the record are the matches of attempts of a task of one trial.
+// Only for a task with one trial: the record has the policy matches of its attempts.
 TrialLeft Adoption::left_of(AttemptId of, std::vector<std::uint64_t> positions) const {
   const ExperimentConfig& experiment = plan_->experiment;
   const std::string directory =
@@ -200,7 +201,8 @@ Result<Replay> Adoption::replay_of(const std::vector<JournalEntry>& journal) con
                 boot_id(), milliseconds(now_on_the_wall()));
 }
 
-// With a plan. To stop a task it takes no journal: agents know what there is to stop.
+// The journal, and for a stop also the plan. A stop works without a usable journal: the agents know
+// what to stop.
 Result<std::vector<JournalEntry>> Adoption::usable_journal() {
   auto entries = read_journal();
   if (!stop_signal_ || search_) return entries;

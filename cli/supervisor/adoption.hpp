@@ -18,23 +18,23 @@
 
 namespace train {
 
-/// A task whose launcher has died, and that this process goes on with.
+/// A task whose launcher has died, and that this process resumes.
 class Adoption {
  public:
-  /// Makes this process the launcher of the task: what it was asked for is read and planned again,
-  /// its lock taken, a higher epoch written into its journal, and its logs cut back to their last
-  /// whole records. Class `busy` when another process is its launcher by now; other errors leave
-  /// the task as it was. The working directory becomes that of its launch.
+  /// Makes this process the launcher of the task: reads its request and plans it again, takes its
+  /// lock, writes a higher epoch into its journal, and truncates its logs to their last whole
+  /// records. Class `busy` if another process has become its launcher; other errors leave the task
+  /// unchanged. The working directory becomes that of the task's launch.
   static Result<Adoption> begin(const std::string& task_id);
-  /// The same for a task that is only to be stopped: for that its record, its journal and the file
-  /// with its hosts are enough, and of a damaged journal it can do without. That this is wanted is
-  /// in the journal then.
+  /// The same for a task that is only to be stopped. Needs only the record, the journal and the
+  /// hosts file of the task, and can do without the journal if that is damaged. The stop request is
+  /// written into the journal.
   static Result<Adoption> begin_stop(const std::string& task_id, int signal);
 
-  /// Of a task that is only to be stopped: why its journal is of no use, if it is not. Then the
-  /// last attempt that its record has is stopped.
+  /// For a task that is only to be stopped: why its journal is unusable, if it is. Then the last
+  /// attempt in its record is stopped.
   const std::optional<Error>& journal_trouble() const { return journal_trouble_; }
-  /// Runs the task to its end. `on_steady` is that of `SupervisedTask`.
+  /// Runs the task to its end. `on_steady` is as in `SupervisedTask`.
   Ended run(decltype(SupervisedTask::on_steady) on_steady, StopSignals& signals);
   SqliteTaskStore& store() { return *store_; }
 
@@ -58,16 +58,17 @@ class Adoption {
   TaskRecord task_;
   TaskRequest request_;
   std::optional<Plan> plan_;
-  std::optional<ExperimentConfig> search_;  ///< the experiment, where the task is a search
-  std::optional<SearchRecord> left_;        ///< of that: what it has come to
+  std::optional<ExperimentConfig> search_;  ///< the experiment, if the task is a search
+  std::optional<SearchRecord> left_;        ///< the state of the search
   std::optional<TaskDriver::Resumption> resume_;
   std::shared_ptr<LogSink> logs_;
   std::optional<int> stop_signal_;
   std::optional<Error> journal_trouble_;
 };
 
-/// Where another `train` has launched the task, executes that one with these arguments. Returns
-/// where this one has done so, or why it cannot be.
+/// If another build of `train` launched the task, executes that build with these arguments. Returns
+/// without an error if this build launched it, else the reason why the other build cannot be
+/// executed.
 Result<void> become_kept_program(const SqliteTaskStore& store, const TaskRecord& task,
                                  const std::vector<std::string>& arguments);
 

@@ -22,13 +22,15 @@ namespace {
 
 volatile std::sig_atomic_t forked_launcher = 0;
 
-// The terminal tells both processes of Ctrl-C; who sends SIGTERM means the one that they know.
+// Ctrl-C reaches both processes through the terminal; a SIGTERM is sent to the old process, the one
+// that its sender knows, so it is passed on.
 void pass_on_signal(int number) { (void)::kill(static_cast<pid_t>(forked_launcher), number); }
 
-/// What the old process makes of signals while the new one belongs to the terminal.
+/// The signal handling of the old process while the new one is attached to the terminal.
 class PassedOn {
  public:
-  // No signal finds the old process as it was before, once there is a new one.
+  // Blocks signals, so that none reaches the old process with its old handlers after the new
+  // process exists.
   pid_t fork() {
     const WithoutSignals blocked;
     const pid_t launcher = ::fork();
@@ -38,7 +40,7 @@ class PassedOn {
     replace(SIGTERM, pass_on_signal);
     return launcher;
   }
-  /// From here on they mean what they meant before.
+  /// Restores the previous handlers.
   void end() {
     for (const auto& [number, action] : before_) (void)::sigaction(number, &action, nullptr);
     before_.clear();
@@ -54,7 +56,7 @@ class PassedOn {
   std::map<int, struct sigaction> before_;
 };
 
-// Until the other end is closed.
+// Reads until the other end is closed.
 std::string read_to_end(int fd) {
   std::string text;
   char buffer[64];
@@ -65,7 +67,7 @@ std::string read_to_end(int fd) {
   }
 }
 
-// What runs on its own may not outlive its login all the same.
+// The warning about what a logout does: even a detached process may not outlive its login session.
 TerminalText words_on_logout() {
   switch (at_own_logout()) {
     case AtLogout::kills_session:
@@ -84,8 +86,9 @@ TerminalText words_on_logout() {
   return {};
 }
 
-// What the caller has left open (`7<secret train launch -d ...`). All that this program opens is
-// closed by exec: what is not was open before. Files are still read from there (`<(command)`).
+// Descriptors that the caller left open (`7<secret train launch -d ...`). All descriptors of this
+// program are close-on-exec, so any other one was inherited. They are closed late, because files
+// are still read from them (`<(command)`).
 std::vector<Descriptor> inherited_descriptors() {
   std::vector<Descriptor> inherited;
   for (const std::string& name : names_in(FolderReader("/proc/self/fd"))) {
@@ -133,7 +136,7 @@ void Detachment::leave_terminal(const std::string& report, const std::string& lo
   if (!report_) return;
   if (const TerminalText words = words_on_logout(); !words.empty()) talk(words);
   signals.ignore_hangup();
-  (void)::setsid();  // a forked process leads no group: it works
+  (void)::setsid();  // a forked process is no group leader, so this succeeds
   Descriptor file(
       ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) file = Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -12,28 +12,28 @@
 
 namespace train {
 
-/// A supervisor that goes on in a process of its own once it is steady (`train launch -d`, `train
-/// task attach`). Until then it belongs to the terminal that it was called from: it may ask there,
-/// and what is wrong is said there.
+/// Moves a supervisor into a process of its own once it is steady (`train launch -d`, `train task
+/// attach`). Until then the new process stays attached to the terminal: it may ask there, and
+/// errors are reported there.
 class Detachment {
  public:
-  /// Forks the new process; call it before there are threads. There this returns nothing. Ctrl-C
-  /// and SIGTERM mean the new process until that has reported. In the old one it returns what
-  /// `on_report` makes of what the new process has reported, or, when that has ended without a
-  /// word, its exit code. The new one leaves no core when it crashes.
+  /// Forks the new process; call it before any thread is started. In the new process this returns
+  /// nothing. In the old process, Ctrl-C and SIGTERM are passed on to the new one until it has
+  /// reported; returns the result of `on_report` for its report or, if it ended without a report,
+  /// its exit code. The new process leaves no core dump when it crashes.
   std::optional<ExitCode> fork(const std::function<ExitCode(const std::string& report)>& on_report);
 
-  /// In the new process: leaves session and terminal, whose hang-up means nothing to it then, and
-  /// closes what it has inherited from the caller beside the standard streams. What
-  /// it still has to say goes to `log_file`, which is made; where that cannot be, nowhere. Only the
-  /// first of these two calls counts.
+  /// In the new process: sends the report, leaves the session and the terminal (so that a hang-up
+  /// has no effect), and closes the descriptors inherited from the caller except for the standard
+  /// streams. Later output goes to `log_file`, which is created; if that fails, the output is
+  /// discarded. Only the first call of `leave_terminal` or `tell` has an effect.
   void leave_terminal(const std::string& report, const std::string& log_file, StopSignals& signals);
-  /// In the new process, which is about to end.
+  /// In the new process, just before it ends: sends the report.
   void tell(const std::string& report);
 
  private:
-  Descriptor report_;                  ///< the old process reads it from the other end
-  std::vector<Descriptor> inherited_;  ///< of the new process
+  Descriptor report_;                  ///< the old process reads the other end of this pipe
+  std::vector<Descriptor> inherited_;  ///< in the new process
 };
 
 }  // namespace train

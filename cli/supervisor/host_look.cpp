@@ -16,7 +16,7 @@ namespace train {
 namespace {
 
 constexpr std::chrono::seconds look_limit{15};
-// Python and the disks of a host may take their time.
+// Python and slow disks on a host may take long.
 constexpr std::chrono::seconds check_limit{30};
 
 std::vector<Result<LookDriver::Answer>> ask(const std::vector<Host>& hosts, Reach& reach,

@@ -15,14 +15,16 @@
 
 namespace train {
 
-/// Asks these hosts, all at the same time, what they have and who holds it, as a launch would reach
-/// them. In their order; a host that cannot be reached, or does not answer within 15 s, is an error
-/// of class `host` or `missing`. Ends before, when the loop of `reach` is stopped.
+/// Queries these hosts in parallel for their resources and holders, over the same transports as a
+/// launch. Results are in the order of `hosts`; a host that cannot be reached, or does not answer
+/// within 15 s, is an error of class `host` or `missing`. Ends early if the loop of `reach` is
+/// stopped.
 std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts, Reach& reach);
 
-/// Hosts that a command looks at and does nothing else with, once or again and again. A signal ends
-/// a look or a pause, and has its effect on this process when this object goes: a terminal where
-/// somebody was asked for a passphrase is as it was before. Otherwise signals do what they ever do.
+/// Hosts that a command only queries, once or repeatedly. A signal ends a query or a pause, and
+/// takes its effect on this process when this object is destroyed: before that, a terminal with an
+/// open passphrase question is restored. Outside of queries and pauses, signals have their usual
+/// effect.
 class HostInquiry {
  public:
   explicit HostInquiry(std::vector<Host> hosts);
@@ -31,13 +33,13 @@ class HostInquiry {
   HostInquiry& operator=(const HostInquiry&) = delete;
 
   std::vector<Result<HostReport>> look();
-  /// Has each host look whether it is fit, for what `request_of` asks of it; for 30 s at most.
+  /// Has each host check its fitness for the request that `request_of` returns; for 30 s at most.
   std::vector<CheckedHost> check(const std::function<FitnessRequest(const Host&)>& request_of);
-  /// The hosts stay logged in to from now on (`HostTransports::keep_sessions`).
+  /// From now on, sessions to the hosts stay open (`HostTransports::keep_sessions`).
   void keep_sessions();
-  /// Serves the sessions until the next look, or until `is_enough`, which is asked often.
+  /// Runs the loop until the next query is due, or until `is_enough`, which is called often.
   void pause(nanoseconds length, const std::function<bool()>& is_enough);
-  /// A signal came.
+  /// Whether a signal has arrived.
   bool is_stopped() const { return stop_signal_.has_value(); }
 
  private:
@@ -49,7 +51,7 @@ class HostInquiry {
   std::optional<Reach> reach_;
 };
 
-/// The reports of those that have answered, without what this task holds itself.
+/// The reports of the hosts that answered, without the holdings of `own_task`.
 std::vector<std::optional<HostReport>> answered(const std::vector<Result<HostReport>>& reports,
                                                 const std::string& own_task = {});
 

@@ -16,7 +16,7 @@ namespace train {
 
 namespace {
 
-// How many lines are shown; the others differ in the host only and are counted.
+// How many lines are shown; the others differ only in the host and are counted.
 constexpr std::size_t most_lines = 8;
 
 TerminalText processes(int count) {
@@ -86,8 +86,8 @@ bool is_clean(const Result<SweepReport>& answer) {
 
 namespace {
 
-// Besides the ranks' notice and grace. Longer than at the end of a launch: nothing else is waited
-// for, and hosts may be slow to log in to.
+// In addition to the ranks' notice and grace. Longer than at the end of a launch, because nothing
+// else is pending and hosts may be slow to log in to.
 constexpr std::chrono::seconds lone_sweep_limit{30};
 
 }  // namespace

@@ -20,10 +20,11 @@ namespace train {
 
 namespace {
 
-// How often a task is placed at most: somebody else may take what a host has just called free.
+// Limits how often a task is placed: another task may take slots that a host has just reported
+// free.
 constexpr int most_places = 5;
 
-// Of the hosts where the task was to run.
+// The indexes of the hosts that the task was planned for.
 std::vector<int> places_of(const HostInventory& inventory, const Trial& trial) {
   std::vector<int> places;
   for (std::size_t i = 0; i < inventory.hosts.size(); ++i)
@@ -62,7 +63,7 @@ void tell_difference(const PlacedLaunch& launch, const Plan& now) {
                        hosts_of(before)));
 }
 
-// Whether some host has a holder of that sort: a process outside of train, or a task.
+// Whether any host has a holder of this kind: a process outside of train, or a task.
 bool has_holder(const std::vector<std::optional<HostReport>>& reports, bool is_foreign) {
   return std::any_of(reports.begin(), reports.end(), [=](const auto& report) {
     return report && std::any_of(report->holders.begin(), report->holders.end(),
@@ -82,7 +83,7 @@ Error with_way_out(Error error, const std::vector<std::optional<HostReport>>& re
   return error;
 }
 
-// What is different now; an outcome where the task cannot run.
+// Places the task again on the slots that are free now; returns an outcome if it cannot run.
 std::optional<RunOutcome> place_anew(PlacedLaunch& launch, Reach& reach, StopSignals& signals) {
   std::optional<int> stop_signal;
   signals.deliver(reach.loop, [&](int number) {
@@ -107,10 +108,10 @@ std::optional<RunOutcome> place_anew(PlacedLaunch& launch, Reach& reach, StopSig
   return std::nullopt;
 }
 
-// The task runs: hosts that others are placed on are not logged in to any more.
+// The task runs now: closes the sessions to hosts that it was not placed on.
 void leave_others(Reach& reach, const PlacedLaunch& launch) {
   reach.transports.keep_sessions(false);
-  if (launch.plan.trials) return;  // its other trials may be there
+  if (launch.plan.trials) return;  // other trials of the search may run there
   const std::vector<std::string> names = host_names(launch.plan.trial);
   const std::set<std::string> used(names.begin(), names.end());
   for (const Host& host : launch.request.inventory.hosts)
@@ -150,7 +151,8 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
       talk(terminal_text("task {}: not yet: {}", launch.task.id, ended.last_words));
     }
     if (!line) outcome = place_anew(launch, reach, signals);
-    // What looks free is not to be had either: who waits need not try it over and over.
+    // Also after the last placement: the slots look free but cannot be leased, so a launch that may
+    // wait stops retrying and joins the queue.
     const bool stands_in_line =
         launch.wait && (outcome ? is_busy(*outcome) : places >= most_places);
     if (!line && !stands_in_line) continue;

@@ -13,10 +13,10 @@
 
 namespace train {
 
-/// A task that is recorded, and planned for hosts of which nobody has said yet what is held there.
+/// A task that is recorded and planned, before its hosts were queried for what is in use.
 struct PlacedLaunch {
   TaskRequest& request;
-  const ExperimentConfig& experiment;  ///< as it was read
+  const ExperimentConfig& experiment;  ///< as read from the file
   Plan& plan;
   TaskRecord& task;
   std::shared_ptr<SqliteTaskStore> store;
@@ -24,18 +24,18 @@ struct PlacedLaunch {
   std::function<void(const TerminalText& words)> on_steady;
   /// The record of the same task with another plan.
   std::function<TaskRecord(const Plan& plan)> record_of;
-  /// Where it does not fit on what is free it waits for it, in the line of its hosts.
+  /// If the task does not fit on the free slots, it waits for them in the queue of its hosts.
   struct Wait {
-    std::optional<nanoseconds> limit;  ///< nothing: without an end
+    std::optional<nanoseconds> limit;  ///< nothing: no limit
   };
   std::optional<Wait> wait = {};
 };
 
-/// Runs it to its end. No host is asked before: where all slots are free, that would only cost
-/// time. Where others hold some of them, all hosts are asked what is held, and the task is planned
-/// once more for the rest; the user is told what is different. Some times at most: others may be
-/// faster each time. Where it does not fit on what is free, it waits until it is its turn, or ends
-/// with class `busy`.
+/// Runs the task to its end. Does not query hosts first: if all slots are free, that would only add
+/// latency. If others hold some of them, queries all hosts, plans the task again for the free
+/// slots, and tells the user what changed. It does this a limited number of times, because other
+/// tasks may take the slots first each time. If the task does not fit on the free slots, it waits
+/// for its turn, or ends with class `busy`.
 Ended launch_where_free(PlacedLaunch launch, StopSignals& signals);
 
 }  // namespace train

@@ -43,9 +43,9 @@ namespace train {
 
 namespace {
 
-// For hosts whose agents were killed to end what these have left.
+// For hosts whose agents were killed: the time to end what they left.
 constexpr milliseconds sweep_limit{10'000};
-constexpr milliseconds hurried_sweep_limit{500};  // where the user does not wait
+constexpr milliseconds hurried_sweep_limit{500};  // when the user does not wait
 
 ContextSource::Open context_of(const SupervisedTask& task, Loop& loop, ContextPacker::Keep keep) {
   const std::string& directory = task.request.context_directory;
@@ -59,25 +59,25 @@ ContextSource::Open context_of(const SupervisedTask& task, Loop& loop, ContextPa
   };
 }
 
-// A program that reads on the other side of a pipe is meant to get everything, and may be slower
-// for a while than the ranks print; somebody who looks at a terminal is not.
+// A program that reads a pipe must receive everything, and may be slower than the ranks for a
+// while; a person at a terminal need not see everything.
 std::size_t terminal_capacity() {
   return ::isatty(STDOUT_FILENO) == 1 ? Terminal::usual_capacity : 8 * Terminal::usual_capacity;
 }
 
-// What is made, or read, of the files of a task before its first host is reached.
+// The files of a task, created or read before its first host is reached.
 struct Prepared {
   std::shared_ptr<LogSink> logs;
-  LastErrors said_before;  ///< of what is gone on with
-  Result<void> made;       ///< of what is not
+  LastErrors said_before;  ///< when resuming
+  Result<void> made;       ///< when not resuming
 };
 
-// The end of everything else is bounded; a disk gets so long to take the record of it.
+// All other steps at the end are bounded; this bounds the final write of the record.
 constexpr milliseconds record_limit{10'000};
-// So long may it take to count what ranks had reported before this process went on with the task.
+// When resuming: the time for counting the reports that ranks made under the previous launcher.
 constexpr milliseconds count_limit{10'000};
 
-// The parts of a supervisor, which must outlive each other in this order.
+// The parts of a supervisor; their order is the order of their lifetimes.
 class Supervisor {
  public:
   Supervisor(SupervisedTask& task, Reach& reach, StopSignals& signals)
@@ -125,7 +125,7 @@ class Supervisor {
   Ended run() {
     if (s_.outcome) return end(*s_.outcome);
     if (s_.resume)
-      recorder_.write();  // who its launcher is now
+      recorder_.write();  // this process is now the launcher
     else
       keep_request();
     const auto files = prepare();
@@ -138,8 +138,8 @@ class Supervisor {
   }
 
  private:
-  // Beside the loop, and beside what records the task: there may be files of very many ranks, on a
-  // disk that is slow. A signal that comes meanwhile is in `left_by_`.
+  // Runs in the background, apart from the recorder's thread: there may be files of very many ranks
+  // on a slow disk. A signal that arrives meanwhile is stored in `left_by_`.
   std::shared_ptr<const Prepared> prepare() {
     const auto files = std::make_shared<Prepared>();
     const auto work = preparation(files);
@@ -185,11 +185,12 @@ class Supervisor {
   }
   void tell_steady() {
     s_.on_steady(describe_logins(transports_.logins(), s_.task.id));
-    (void)::malloc_trim(0);  // what reading and planning took is not needed for days
+    // Returns the memory of reading and planning, which is not needed for days.
+    (void)::malloc_trim(0);
   }
 
-  // Hosts that do not answer are waited for out of sight, but not while somebody is being asked for
-  // what it takes to reach them.
+  // Leaves the terminal after `patience` even if some hosts do not answer yet: they are awaited in
+  // the background. Not while the user is being asked for something that is needed to reach them.
   void await_hosts(nanoseconds patience) {
     static constexpr std::chrono::seconds next_look{1};
     patience_ = loop_.after(patience, [this] {
@@ -198,8 +199,8 @@ class Supervisor {
     });
   }
 
-  // A task that is to be gone on with is not stopped by the Ctrl-C of somebody who only has no
-  // passphrase for it.
+  // Ctrl-C before adoption is complete leaves the task running: the user may only lack a passphrase
+  // for it.
   void signalled(int number) {
     if (driver_ && (!patience_ || s_.stop_signal)) return stop_driver(number);
     left_by_ = number;
@@ -213,13 +214,13 @@ class Supervisor {
       driver_->stop(number);
   }
 
-  // One more signal ends this process.
+  // Signals get their default effect: one more ends this process.
   Ended stopped_early() {
     signals_.end();
     return end(not_run(s_.plan.trial, *left_by_));
   }
 
-  // As it was: its agents see a launcher that ends without a word.
+  // Leaves the task as it was: to its agents this looks like a launcher that died.
   Ended give_up() {
     signals_.end();
     driver_.reset();
@@ -234,8 +235,8 @@ class Supervisor {
            outcome.cause->error.error_class == ErrorClass::busy;
   }
 
-  // Its agents have nothing to wait for and leave. A signal that comes now waits for whoever is
-  // next.
+  // The agents have started nothing, so they exit. A signal that arrives now is held back for the
+  // next step (placement or the queue).
   Ended leave_place(const Error& why) {
     signals_.hold_back();
     const bool is_written = recorder_.finish(record_limit);
@@ -249,13 +250,13 @@ class Supervisor {
     ended.is_recorded = is_written;
     ended.last_words = terminal_text("{}", why.diagnostics.front().message);
     if (is_written) return ended;
-    signals_.end();  // nobody is next
+    signals_.end();  // no next step follows
     ended.code = exit_code_of(ErrorClass::no_input);
     ended.last_words = verdict(ErrorClass::no_input, ended.code);
     return ended;
   }
 
-  // In the registry or in the logs, without a word of any host.
+  // The registry or the logs show another launcher; no host has reported one.
   void found_displaced() {
     if (driver_ && !driver_->over())
       driver_->displace({});
@@ -268,7 +269,7 @@ class Supervisor {
     loop_.stop();
   }
 
-  // The other one's are the hosts, the record and the logs.
+  // The hosts, the record and the logs now belong to the other launcher.
   Ended leave() {
     signals_.end();
     const TerminalText words = words_on_leaving();
@@ -293,13 +294,13 @@ class Supervisor {
            verdict(ErrorClass::busy, exit_code_of(ErrorClass::busy));
   }
 
-  // Through the terminal's queue: the middle of a rank's line is no place for it.
+  // Through the terminal's queue, so that the message does not land inside a line of a rank.
   void say(const TerminalText& said) { terminal_.write(Terminal::Stream::err, talk_text(said)); }
   void has_room() {
     if (shown_) shown_->has_room();
   }
 
-  // What ranks have said they may have said to the launcher before this one.
+  // Ranks may have written their last errors under the previous launcher.
   void remember(const LastErrors& said_before) {
     int rank = 0;
     for (const std::string& errors : said_before.of_ranks)
@@ -308,7 +309,7 @@ class Supervisor {
       say(terminal_text("the last lines of ranks that fail may be missing in the report: {}",
                         said_before.trouble->diagnostics.front().message));
   }
-  // Their metrics come behind what they print.
+  // `positions` has the ends of the output logs first, then those of the metrics logs.
   void count_reports(int attempt, const std::vector<std::uint64_t>& positions) {
     adopted_logs_.emplace(loop_, s_.task, [this](const TerminalText& said) { say(said); });
     const auto metrics = positions.begin() + s_.task.world_size;
@@ -324,21 +325,21 @@ class Supervisor {
       note_steady();
     });
   }
-  // Ranks that may outlive this launcher may be started again by another one, on other hosts.
+  // Kept if ranks may outlive this launcher: another launcher may then restart them on other hosts.
   void keep_context(std::shared_ptr<const ArchivedContext> context) {
     if (s_.task.outlives_ms > 0 && !is_over()) keeper_.keep_context(std::move(context));
   }
-  // Who is told that the task runs on its own may look at it, or kill this launcher, in the same
-  // instant. A copy of the program is long, and may come later.
+  // Waits until the request is kept: as soon as the user is told that the task is detached, they
+  // may view it or kill this launcher. Keeping the program takes long, so it comes afterwards.
   void note_steady() {
     if (!has_started_ || !is_request_kept_) return;
     tell_steady();
     if (!is_over()) keeper_.keep_program();
   }
-  // What is kept would be kept for ever.
+  // After the end nothing may be kept any more: nothing would delete it.
   bool is_over() const { return !driver_ || driver_->over(); }
 
-  // Nothing, when it was left as it was.
+  // Returns nothing if the task was left as it was.
   std::optional<RunOutcome> drive(const Prepared& files) {
     const auto acknowledge = [this] {
       if (driver_) driver_->acknowledge_output();
@@ -406,25 +407,25 @@ class Supervisor {
     if (!made) return tl::make_unexpected(made.error());
     search_ = std::move(*made);
     search_story_->follow(*search_, *output_);
-    // Trial 0 may have ended under another launcher, and its logs are not to be made anew.
+    // When resuming, trial 0 may have ended already; its logs must not be created again.
     if (!left) output_->begin_attempt({});
     if (is_watched()) search_story_->show_trials(loop_);
     return {};
   }
 
-  // Somebody sees what this process says while the task runs, and nothing else moves the cursor.
+  // A user watches stderr while the task runs, and nothing else moves the cursor.
   bool is_watched() const {
     return ::isatty(STDERR_FILENO) == 1 && !s_.request.is_detached && !s_.tee.raw;
   }
 
-  // What the outcome is of: of a search it is all trials.
+  // The trial that the outcome describes; for a search, which has many trials, an empty one.
   const Trial& trial_of_outcome() const {
     static const Trial none;
     return s_.search != nullptr ? none : s_.plan.trial;
   }
 
-  // Where agents may have been killed, or have not been seen to leave. Hosts that did not answer
-  // are not asked once more, unless it is all that this process is there for.
+  // Hosts whose agents may have been killed, or were not seen to exit. Hosts that did not answer
+  // are skipped, unless this process only stops the task.
   std::set<int> doubtful_hosts(const RunOutcome& outcome) const {
     if (!driver_) return {};
     std::set<int> hosts = unsettled_hosts();
@@ -444,15 +445,15 @@ class Supervisor {
     if (!kept) say(terminal_text("{}", terminal_text(kept.error())));
   }
 
-  // Agents that wait for another launcher without an end do not leave by themselves.
+  // Agents that wait for another launcher without a limit do not exit by themselves.
   std::optional<Goodbye> goodbye() const {
     const bool agents_wait = s_.task.outlives_ms >= for_ever.count();
     return agents_wait || s_.stop_signal ? std::optional(last_goodbye()) : std::nullopt;
   }
 
-  // Recorded before the terminal has taken everything: it may take nothing for hours (Ctrl-S). When
-  // the hosts were swept, which a signal cuts short, the signals go, and one more Ctrl-C ends this
-  // process.
+  // Records the end before the terminal has taken all output: a terminal may be paused for hours
+  // (Ctrl-S). After the sweep, which a signal cuts short, signals have their default effect, so one
+  // more Ctrl-C ends this process.
   Ended end(const RunOutcome& outcome) {
     TaskRecord& task = s_.task;
     task.ended = now_on_the_wall();
@@ -461,7 +462,7 @@ class Supervisor {
     record_outcome(task, outcome, trial_of_outcome());
     if (search_) say(search_story_->summary());
     const std::set<int> unsettled_before = unsettled_hosts();
-    keeper_.keep_unsettled(unsettled_before);  // what cannot be written counts as unsettled
+    keeper_.keep_unsettled(unsettled_before);  // unrecorded hosts count as unsettled
     const bool is_recorded = recorder_.finish(record_limit);
     if (displacement_) return leave();
     if (driver_) {
@@ -477,7 +478,7 @@ class Supervisor {
     auto answer = answers.begin();
     for (const int host : doubtful_hosts(outcome))
       if (is_clean(*answer++)) unsettled.erase(host);
-    // With a disk that has just answered.
+    // Written synchronously: the disk has just answered.
     if (is_recorded && unsettled != unsettled_before)
       say_unwritten(keep_unsettled_hosts(*s_.store, task.id, unsettled));
     TerminalText found = describe_sweep(abandoned, answers);
@@ -498,7 +499,7 @@ class Supervisor {
 
   SupervisedTask& s_;
   StopSignals& signals_;
-  Loop loop_;  ///< a part of the one within whose reach the hosts are
+  Loop loop_;  ///< part of the loop of `Reach`
   EventTime time_{loop_, wall_time};
   std::unique_ptr<SearchDriver> search_;
   std::optional<TaskDriver> driver_;
@@ -512,9 +513,9 @@ class Supervisor {
   std::optional<SearchStory> search_story_;
   std::optional<AdoptedLogs> adopted_logs_;
   bool has_started_ = false;
-  bool is_request_kept_ = false;            ///< or it cannot be
-  std::unique_ptr<Subscription> patience_;  ///< of a task that is gone on with, until it is steady
-  std::optional<int> left_by_;              ///< the signal by which it was left before it ran
+  bool is_request_kept_ = false;            ///< or cannot be kept
+  std::unique_ptr<Subscription> patience_;  ///< when resuming: until the task is steady
+  std::optional<int> left_by_;  ///< the signal that ended this process's work before the task ran
   std::optional<TaskDriver::Displacement> displacement_;
   std::optional<LogWriter> writer_;
   std::optional<LaunchOutput> output_;

@@ -22,65 +22,66 @@
 
 namespace train {
 
-/// A task that this process is to run, or to go on with: it is its launcher in the store already.
+/// A task that this process runs or resumes; in the store it is already its launcher.
 struct SupervisedTask {
   const TaskRequest& request;
   const Plan& plan;
   TaskRecord& task;
   std::shared_ptr<SqliteTaskStore> store;
   Tee tee;
-  /// Once the ranks have started for the first time; of a task that is gone on with, once nothing
-  /// is to be asked for any more to reach its hosts. A signal before that leaves such a task as it
-  /// was. `words`: what becomes of hosts that cannot be logged in to once this terminal has gone;
+  /// Called when the ranks have started for the first time; when resuming, as soon as no user input
+  /// is needed any more to reach the hosts. A signal before that leaves a resumed task as it was.
+  /// `words` tells what happens to hosts that cannot be logged in to after this terminal is closed;
   /// may be empty.
   std::function<void(const TerminalText& words)> on_steady = [](const TerminalText&) {};
-  /// Of a task that is gone on with: its logs, and what else its last supervisor has left.
+  /// When resuming: the logs and state left by the previous supervisor.
   std::shared_ptr<LogSink> logs = nullptr;
   std::optional<TaskDriver::Resumption> resume = {};
-  /// It is only to be stopped, as by this signal.
+  /// The task is only to be stopped, as if by this signal.
   std::optional<int> stop_signal = {};
-  /// Where others hold its slots, it may be placed elsewhere: then its end is not recorded.
+  /// If others hold its slots, the task may be placed elsewhere; then its end is not recorded.
   bool may_be_placed_anew = false;
-  /// Of its tickets, where it has waited for what it is to hold.
+  /// The order of its tickets, if it has waited for its slots.
   std::optional<TicketOrder> order = {};
-  /// Its ranks have started for the first time; it waits for nothing any more.
+  /// Called when its ranks have started for the first time; its tickets are not needed any more.
   std::function<void()> on_first_start = [] {};
-  /// The experiment as it was read, where the task is a search.
+  /// The experiment as it was read, if the task is a search.
   const ExperimentConfig* search = nullptr;
-  /// Where that can have trials: the hosts of the task, those of the plan before all others.
+  /// The hosts that trials may use: those of the plan first, then all others of the task.
   std::vector<Host> hosts = {};
-  /// Of a search that is gone on with: what it has come to.
+  /// When resuming a search: its recorded state.
   const SearchRecord* left = nullptr;
-  /// It does not run: this is how it has ended.
+  /// Set if the task does not run: its outcome.
   std::optional<RunOutcome> outcome = {};
 };
 
-/// How a run ended, and what is to be said about it.
+/// How a run ended, and what to report about it.
 struct Ended {
   ExitCode code;
   TerminalText last_words;  ///< empty on success
   bool is_recorded = false;
-  SweepVerdict verdict = SweepVerdict::clean;  ///< of the hosts that had to be swept
-  bool is_displaced = false;                   ///< another launcher goes on with the task
-  /// Others hold its slots, as the last words say: nothing was started, nothing recorded, and
+  SweepVerdict verdict = SweepVerdict::clean;  ///< of the hosts that were swept
+  bool is_displaced = false;                   ///< another launcher has taken over the task
+  /// Others hold its slots, as the last words say: nothing was started, no end was recorded, and
   /// signals are held back.
   bool is_refused = false;
 };
 
-/// Who a launcher is, in words for others: "process 7 on 'head'".
+/// This launcher in words for other processes: "process 7 on 'head'".
 std::string launcher_words();
 
-/// How a task ends that is not run for this reason.
+/// The outcome of a task that did not run for this reason.
 RunOutcome not_run(const Trial& trial, const Error& why);
-/// How one ends that was stopped before it began.
+/// The outcome of a task that was stopped before it began.
 RunOutcome not_run(const Trial& trial, int stop_signal);
 
-/// Runs the task on hosts within reach to its end, which is recorded then, unless another launcher
-/// takes it over before: that one's it is from then on. What is wrong meanwhile is said.
+/// Runs the task to its recorded end on hosts within reach, unless another launcher takes it over;
+/// from then on the hosts, the record and the logs belong to that launcher. Problems are reported
+/// as they occur.
 Ended supervise(SupervisedTask supervised, Reach& reach, StopSignals& signals);
 
-/// A pipe that its reader closed must not end a run, and a stopped launcher (Ctrl-Z) would starve
-/// the hosts of heartbeats.
+/// Ignores SIGPIPE, so that a closed pipe does not end a run, and SIGTSTP (Ctrl-Z), because a
+/// stopped launcher would send no heartbeats to the hosts.
 void ignore_signals();
 
 }  // namespace train

@@ -20,12 +20,12 @@ namespace train {
 
 namespace {
 
-// A supervisor answers from its loop, which nothing blocks.
+// A supervisor answers from its loop, which never blocks.
 constexpr std::chrono::milliseconds answer_limit{2'000};
-// An agent that need not ask a person answers in milliseconds.
+// An ssh-agent that need not ask its user answers in milliseconds.
 constexpr std::chrono::milliseconds agent_limit{1'000};
 
-// An agent without keys is of no use, and would be asked in the place of another.
+// An ssh-agent without keys is useless, and would be used in place of another one.
 bool has_keys(const std::string& agent_socket) {
   const auto held = keys_of_agent(agent_socket, agent_limit, agent_limit);
   return held && (!held->keys.empty() || !held->foreign.empty());
@@ -44,7 +44,7 @@ void take_credentials(const control_request::Lend& lend, const Controlled& task,
   task.driver.try_hosts_now();
 }
 
-// Nobody need wait for a network where it is a key that lacks.
+// Names missing credentials as the reason, so that the user does not wait for the network.
 std::string state_of(int host, const TaskDriver& driver, const std::set<std::string>& refused) {
   const Connections& connections = driver.connections();
   if (!connections.is_away(host)) return std::string(driver.run().host_state(host).name());
@@ -111,7 +111,7 @@ ControlAnswer answer_to(const ControlRequest& request, const Controlled& task,
   return answer;
 }
 
-// "n[1-3]: running", a line for each state that hosts are in.
+// "n[1-3]: running": a line for each host state that occurs.
 TerminalText describe_hosts(const ControlStatus& status) {
   std::map<std::string, std::vector<std::string>> by_state;
   for (const auto& host : status.hosts) by_state[host.state].push_back(host.name);
@@ -197,7 +197,8 @@ Result<bool> stop_through(const std::string& path, int signal) {
   if (!client) return tl::make_unexpected(client.error());
   if (!*client) return false;
   const auto answer = (*client)->ask(control_request::Stop{signal}, answer_limit);
-  // It was told, and will hear it: a signal as well would be a second request, without grace.
+  // The launcher has the request queued and will read it: an additional signal would count as a
+  // second request, which skips the grace period.
   if (!answer && answer.error().error_class == ErrorClass::busy) return true;
   if (!answer) return tl::make_unexpected(answer.error());
   if (!*answer) return false;
@@ -220,7 +221,7 @@ Result<std::optional<TrialState>> kill_trial_through(const std::string& path, in
   if (!(*answer)->refused.empty()) return fail(ErrorClass::no_input, (*answer)->refused);
   for (const auto& row : trial_states().rows())
     if (row.name == (*answer)->trial_state) return row.state;
-  return TrialState::stopping;  // a word of a later version
+  return TrialState::stopping;  // a state name of a later version
 }
 
 }  // namespace train

@@ -16,41 +16,43 @@
 
 namespace train {
 
-// The control socket of a task, on both of its sides.
+// Both sides of the control socket of a task.
 
-/// What the requests over the socket of a task are about.
+/// The objects that requests over the control socket act on.
 struct Controlled {
   TaskDriver& driver;
   Logins& logins;
-  std::function<void(int signal)> stop;  ///< the task
-  SearchDriver* search = nullptr;        ///< that it carries out; null: it is none
+  std::function<void(int signal)> stop;  ///< stops the task
+  SearchDriver* search = nullptr;        ///< null if the task is not a search
 };
 
-/// Serves the socket at `path` for a task, which outlives what is returned. Where there can be no
-/// socket, `say` is told and nothing is returned: signals still stop the task.
+/// Serves the socket at `path` for a task, which must outlive the returned server. If the socket
+/// cannot be created, `say` is called and nothing is returned: signals still stop the task.
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
                                             const std::function<void(const TerminalText&)>& say);
 
-/// What the supervisor that serves the socket at `path` says of its task; nothing when nobody
-/// serves it, or it dies before it has answered. That it does not answer is an error.
+/// The status that the supervisor behind the socket at `path` reports. Nothing if no supervisor
+/// serves the socket, or it dies before it answers; an error if it does not answer.
 Result<std::optional<ControlStatus>> ask_now(const std::string& path);
-/// The same in lines for the user, without what ranks use.
+/// The same as lines for the user, without the resource usage of ranks.
 TerminalText describe_now(const Result<std::optional<ControlStatus>>& now);
-/// Writes what ranks use into the record, in place of what was recorded.
+/// Replaces the recorded resource usage of ranks by the reported one.
 void take_usage(TaskRecord& task, const ControlStatus& now);
 
-/// Lends the supervisor that serves the socket at `path` what this process has for logging in. What
-/// came of it, in a line for the user; empty where nothing is wanted. None when nobody serves it.
+/// Lends this process's login credentials to the supervisor behind the socket at `path`. Returns a
+/// line for the user about the result, which is empty if no credentials are wanted; nothing if no
+/// supervisor serves the socket.
 std::optional<TerminalText> lend_credentials(const std::string& path);
 
-/// Has the supervisor that serves the socket at `path` stop the task, as a signal would. False when
-/// nobody serves it.
+/// Asks the supervisor behind the socket at `path` to stop the task, as a signal would. False if no
+/// supervisor serves it.
 Result<bool> stop_through(const std::string& path, int signal);
 
-/// Has the supervisor that serves the socket at `path` end one trial of its search: how that is
-/// then, in time `killed`. None when nobody serves it, or it dies before it has answered. Class
-/// `no_input` when the task has no such trial that could be ended, as the error says.
+/// Asks the supervisor behind the socket at `path` to end one trial of its search. Returns the
+/// state of the trial after the request; it becomes `killed` later. Nothing if no supervisor serves
+/// the socket, or it dies before it answers. Class `no_input` if the task has no such trial that
+/// could be ended; the error says why.
 Result<std::optional<TrialState>> kill_trial_through(const std::string& path, int trial);
 
 }  // namespace train

@@ -12,7 +12,8 @@ namespace train {
 
 namespace {
 
-// Of a task whose launcher died before it could record one, its class tells the code.
+// If the launcher died before it could record an exit code, the code is derived from the error
+// class.
 ExitCode exit_code_of(const TaskRecord& task) {
   if (task.state == TaskState::succeeded) return ExitCode();
   if (task.exit_code) return ExitCode(*task.exit_code);
@@ -61,7 +62,7 @@ bool await_release(const std::string& lock_file, std::chrono::steady_clock::time
     const auto left =
         std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left <= milliseconds(0)) return false;
-    // Without a descriptor of it, the lock is looked at again.
+    // Without a process descriptor, the lock is polled.
     constexpr milliseconds look{1'000};
     if (launcher < 0)
       (void)watch.wait(std::min(left, look), {});

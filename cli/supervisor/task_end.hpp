@@ -10,20 +10,21 @@
 
 namespace train {
 
-/// Says how a task has ended, and returns what its launch has returned, or would have.
+/// Reports how a task has ended; returns the exit code that its launch returned, or would have
+/// returned.
 ExitCode tell_end(const TaskRecord& task);
 
-/// Says that nobody attends a task, and how to go on with it: code 75.
+/// Reports that a task is unattended, and how to resume it: code 75.
 ExitCode tell_unattended(const TaskRecord& task);
 
-/// Waits until the launcher of a task lets go of its lock: the end is recorded then, or the
-/// launcher has died. Its process, of which `launcher` is a descriptor or -1, may live longer, when
-/// a terminal does not take its output. False when it has not by `deadline`.
+/// Waits until the launcher of a task releases its lock: then the end is recorded, or the launcher
+/// has died. The launcher's process (`launcher` is a descriptor of it, or -1) may live longer if a
+/// terminal does not take its output. Returns false if `deadline` passes first.
 bool await_release(const std::string& lock_file, std::chrono::steady_clock::time_point deadline,
                    int launcher = -1);
 
-/// A task whose launcher does not answer, as it is a moment later: one that was dying has let go of
-/// it by then.
+/// The record of a task whose launcher does not answer, read a moment later: a launcher that was
+/// dying has released its lock by then.
 Result<TaskRecord> find_unanswered(SqliteTaskStore& store, const std::string& task_id);
 
 }  // namespace train

@@ -21,7 +21,7 @@ namespace train {
 
 namespace {
 
-// As often as a launcher whose task runs.
+// The same interval as that of a launcher whose task runs.
 constexpr std::chrono::seconds alive_pause{5};
 
 // "1st", "2nd", "3rd", "11th", "21st".
@@ -105,7 +105,7 @@ std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
   return std::nullopt;
 }
 
-// Nothing of it runs, so nothing outlives its launcher.
+// A waiting task has no ranks, so nothing outlives its launcher.
 Result<void> WaitingTask::record(TaskState state, const Plan& plan) {
   TaskRecord task = launch_.record_of(plan);
   task.state = state;
@@ -120,7 +120,7 @@ void WaitingTask::note_alive() {
   alive_ = loop_.after(alive_pause, [this] { note_alive(); });
 }
 
-// What cannot be seen cannot be planned with.
+// Hosts that cannot be queried count as fully occupied.
 Occupancy WaitingTask::unreachable() const {
   const HostInventory& inventory = launch_.request.inventory;
   const auto reports = driver_.reports();
@@ -130,7 +130,7 @@ Occupancy WaitingTask::unreachable() const {
   return all;
 }
 
-// Where others come first nothing is taken, whatever is free.
+// On hosts where it is not the task's turn, no slot counts as free.
 Occupancy WaitingTask::occupancy() const {
   const HostInventory& inventory = launch_.request.inventory;
   const auto reports = driver_.reports();
@@ -156,7 +156,7 @@ Turn WaitingTask::plan() {
   return Turn::held;
 }
 
-// Who waits for hosts that are away lets others go first.
+// A task that needs unreachable hosts lets others go first.
 Turn WaitingTask::turn_without_slots() {
   auto idle = launch_.request;
   idle.occupancy = unreachable();

@@ -10,18 +10,19 @@
 
 namespace train {
 
-/// A task that waits for slots which others hold, in the line of all hosts that it may use. Its
-/// tickets are there as long as this is, and somebody runs the loop.
+/// A task that waits for slots that others hold, in the queue of all hosts that it may use. Its
+/// tickets exist while this object lives and its loop is run.
 class WaitingTask {
  public:
-  /// Both must outlive this.
+  /// Both arguments must outlive this object.
   WaitingTask(PlacedLaunch& launch, Reach& reach);
 
-  /// Waits until it is the task's turn and it fits on what is free; says its place meanwhile. What
-  /// was planned is the launch's plan then, and recorded; an outcome where it does not run. Again:
-  /// what was planned before was taken by others. Signals are held back then.
+  /// Waits until it is the task's turn and the task fits on the free slots; reports its place
+  /// meanwhile. Then the launch has the new plan, which is recorded; returns an outcome if the task
+  /// does not run. Call it again if others took the planned slots first. On return, signals are
+  /// held back.
   std::optional<RunOutcome> await_turn(StopSignals& signals);
-  /// Of what is to be taken.
+  /// The order of its tickets, for leasing the slots.
   std::optional<TicketOrder> order() const { return order_; }
 
  private:
@@ -41,14 +42,14 @@ class WaitingTask {
   Result<void> record(TaskState state, const Plan& plan);
 
   PlacedLaunch& launch_;
-  Loop loop_;  ///< a part of the one that goes on when this is over
+  Loop loop_;  ///< part of the loop of `Reach`, which continues after this object
   WaitDriver driver_;
   std::unique_ptr<Subscription> alive_;
   bool has_begun_ = false;
   bool is_steady_ = false;
   bool stands_aside_ = false;
-  std::string told_turn_;   ///< where it was, last
-  bool is_taking_ = false;  ///< what was planned; the hosts still hear that this launcher lives
+  std::string told_turn_;   ///< place in the queue that was last reported
+  bool is_taking_ = false;  ///< the slots are being leased; tickets show it is alive
   std::optional<Plan> planned_;
   std::optional<Error> gave_up_;
   std::optional<int> stop_signal_;

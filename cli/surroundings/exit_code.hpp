@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// What a command returns; only `main` makes it a number. Values are those of sysexits.h where one
-/// fits, as documented in train(1).
+/// The result of a command; only `main` converts it to a number. Values are those of sysexits.h
+/// where one fits, as documented in train(1).
 class ExitCode {
  public:
   constexpr ExitCode() = default;  ///< success
@@ -19,7 +19,7 @@ class ExitCode {
   int value_ = 0;
 };
 
-/// The documented code of a class of errors. A worker's own code is not in here.
+/// The documented code of an error class. A worker's own exit code is not covered here.
 constexpr ExitCode exit_code_of(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::usage:
@@ -52,7 +52,7 @@ constexpr ExitCode exit_code_of(ErrorClass error_class) {
 /// The last line of a failure: "failed: config (exit 78)".
 TerminalText verdict(ErrorClass error_class, ExitCode code);
 
-/// Says on stderr what is wrong, the verdict last, and returns the code of the error's class.
+/// Prints the error on stderr, the verdict last, and returns the code of the error's class.
 ExitCode report(const Error& error);
 
 }  // namespace train

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t per_second = 1'000'000;
 
-// Takes parts off the front of a text.
+// Consumes parts from the front of a text.
 class Parts {
  public:
   explicit Parts(std::string_view text) : rest_(text) {}
@@ -97,7 +97,7 @@ bool read_zone(Parts& parts, std::optional<int>& zone) {
   return true;
 }
 
-// Nothing when it is not written so, or there is no such day.
+// Nothing if the text has another form, or the day does not exist.
 std::optional<std::int64_t> read_instant(std::string_view text, std::int64_t now_us) {
   Parts parts(text);
   Written written;
@@ -109,7 +109,7 @@ std::optional<std::int64_t> read_instant(std::string_view text, std::int64_t now
   const bool has_time = is_of_today || parts.take('T') || parts.take(' ');
   if (has_time && !read_time(parts, written)) return std::nullopt;
   if ((has_time && !read_zone(parts, written.zone)) || !parts.is_empty()) return std::nullopt;
-  if (is_of_today && written.zone) {  // today is the day that it is there
+  if (is_of_today && written.zone) {  // "today" is the date in that zone
     const std::time_t there = now + *written.zone;
     std::tm day{};
     ::gmtime_r(&there, &day);
@@ -125,10 +125,10 @@ std::optional<std::int64_t> read_instant(std::string_view text, std::int64_t now
   return std::int64_t{seconds} * per_second + written.microseconds;
 }
 
-// How digits alone would be written as a date, where they may be one: a year (2026 is 2026-01-01),
-// or a day without its dashes (20261123). Nothing for any other text.
+// Digits rewritten as a date, if they may be meant as one: a year (2026 is 2026-01-01), or a day
+// without dashes (20261123). Nothing for any other text.
 std::optional<std::string> date_in_digits(const std::string& text) {
-  constexpr int last_year = 2099;  // of those that anybody may mean
+  constexpr int last_year = 2099;  // last plausible year
   Parts parts(text);
   if (!parts.number(4, 1970, last_year)) return std::nullopt;
   if (parts.is_empty()) return text + "-01-01";
@@ -158,7 +158,7 @@ Result<std::int64_t> parse_moment(const std::string& text, const std::string& fl
 }
 
 void MomentWriter::append(std::string& text, std::int64_t instant_us) {
-  // Rounded down also before 1970.
+  // Rounds down, also before 1970.
   const std::int64_t microseconds = (instant_us % per_second + per_second) % per_second;
   const std::int64_t second = (instant_us - microseconds) / per_second;
   if (second_ != second) {

@@ -43,7 +43,8 @@ void StopSignals::hold_back() {
   subscriptions_.clear();
 }
 
-// Where Asio lets go of a signal, that has its default effect for a moment.
+// Signals are blocked here, because a signal that Asio releases has its default effect for a
+// moment.
 void StopSignals::ignore_hangup() {
   const WithoutSignals blocked;
   const auto hangup = std::find(numbers_.begin(), numbers_.end(), SIGHUP);

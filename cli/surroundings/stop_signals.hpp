@@ -10,23 +10,25 @@
 
 namespace train {
 
-/// They are blocked from the beginning on, so that none ends the program between recording a task
-/// and being able to record its end. Make it in the main thread, before others are started.
+/// The signals that stop a launch. They are blocked from construction on, so that none ends the
+/// program after a task is recorded and before its end can be recorded. Construct it in the main
+/// thread, before other threads are started.
 class StopSignals {
  public:
   StopSignals();
-  /// The signals that came meanwhile have their default effect now.
+  /// Signals that arrived meanwhile take their default effect now.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// Calls back from the loop with the number of each signal, also of those that came before.
+  /// Calls back from the loop with the number of each signal, including those that arrived before.
   void deliver(Loop& loop, const std::function<void(int)>& callback);
-  /// They are blocked again, as in the beginning: those that come wait for the next `deliver`.
+  /// Blocks the signals again, as after construction: those that arrive wait for the next
+  /// `deliver`.
   void hold_back();
-  /// SIGHUP is ignored from now on: this process has no terminal any more that could hang up.
+  /// Ignores SIGHUP from now on: this process has left its terminal.
   void ignore_hangup();
-  /// They have their default effect from now on.
+  /// Restores the default effect of the signals.
   void end();
 
  private:

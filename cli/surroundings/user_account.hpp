@@ -5,11 +5,11 @@
 
 namespace train {
 
-/// The home directory: $HOME, or what the user database says.
+/// The home directory: $HOME, else the entry in the user database.
 std::string home_directory();
 
-/// Where ssh looks for ~/.ssh: what the user database says, whatever $HOME is; $HOME for a user who
-/// is not in it.
+/// The directory in which ssh looks for ~/.ssh: the entry in the user database, regardless of
+/// $HOME; $HOME for a user without an entry.
 std::string home_of_ssh();
 
 /// The name of the user who runs this process.

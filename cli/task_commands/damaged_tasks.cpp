@@ -24,7 +24,7 @@ Error damage_error(const std::vector<DamagedTask>& damaged) {
 void tell_damaged(const std::vector<DamagedTask>& damaged, Outcomes& outcomes) {
   if (damaged.empty()) return;
   talk(terminal_text(damage_error(damaged)));
-  // What lies in a part that cannot be read may be no task at all.
+  // An unreadable part without an id may not be a task.
   const auto named = std::count_if(damaged.begin(), damaged.end(),
                                    [](const DamagedTask& task) { return !task.id.empty(); });
   for (std::ptrdiff_t i = 0; i < std::max<std::ptrdiff_t>(named, 1); ++i)

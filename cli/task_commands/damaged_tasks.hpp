@@ -9,10 +9,10 @@
 
 namespace train {
 
-/// What a list of tasks is without, for the user; not of an empty list.
+/// The error that describes which tasks are missing from a list; `damaged` must not be empty.
 Error damage_error(const std::vector<DamagedTask>& damaged);
 
-/// Says so, if there are any, and counts them among what a command was about.
+/// Reports damaged tasks, if there are any, and counts them among the outcomes of a command.
 void tell_damaged(const std::vector<DamagedTask>& damaged, Outcomes& outcomes);
 
 }  // namespace train

@@ -22,11 +22,11 @@ namespace train {
 namespace {
 
 constexpr std::uint64_t most_troubles = 10;
-// A host counts before it sends, and what it answers to signs of life comes on top.
+// Slack for the window: a host counts before it sends, and its keep-alive answers come on top.
 constexpr std::uint64_t window_slack = std::uint64_t{1} << 20;
 constexpr milliseconds first_report{1'000};
 constexpr milliseconds next_report{10'000};
-// How long a disk may take to give back what an interrupted transfer has written.
+// Time for a disk to remove what an interrupted transfer has written.
 constexpr milliseconds longest_discard{5'000};
 
 mode_t own_mask() {
@@ -35,7 +35,7 @@ mode_t own_mask() {
   return mask;
 }
 
-// A file, as it comes.
+// Receives one file and writes it to standard output.
 class StreamSink final : public ResultSink {
  public:
   Result<void> take(const GetMessage& message) override {
@@ -66,7 +66,7 @@ std::string count_text(std::uint64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// What a host sends, from here to its end. What comes is written beside the loop.
+// One transfer from a host, from its start to its end. Received data is written on another thread.
 class Transfer {
  public:
   Transfer(const RankHost& where, const get_talk::Start& start,
@@ -101,12 +101,12 @@ class Transfer {
   }
 
  private:
-  // What has come, for the one who writes it.
+  // A received piece, for the writing thread.
   struct Piece {
-    std::optional<GetMessage> message;  ///< nothing: content
+    std::optional<GetMessage> message;  ///< nothing: the piece is content
     std::string content;
   };
-  // What is written on the thread beside the loop; the loop reads it when that is over.
+  // Work of the writing thread; the loop reads it when the work is done.
   struct Work {
     std::vector<Piece> pieces;
     std::uint64_t bytes = 0;  ///< as the host counts them
@@ -138,7 +138,7 @@ class Transfer {
     progress_ = loop_.after(next_report, [this] { show_progress(); });
   }
 
-  // --- What the host says ---
+  // --- Messages from the host ---
 
   void heard(std::string_view bytes) {
     if (is_ending_ || order_.is_over()) return;
@@ -163,7 +163,7 @@ class Transfer {
   Result<void> take_content(std::string_view bytes) {
     if (auto legal = order_.take_content(bytes.size()); !legal) return legal;
     content_bytes_ += bytes.size();
-    // Crumbs are put together, so that what waits takes little more than its bytes.
+    // Small pieces are merged, so that the queue takes little more memory than its bytes.
     std::vector<Piece>& pieces = waiting_.pieces;
     if (!pieces.empty() && !pieces.back().message &&
         pieces.back().content.size() + bytes.size() <= longest_get_piece)
@@ -200,7 +200,7 @@ class Transfer {
                          trouble.is_loss ? "" : ", and is left out"));
   }
 
-  // --- What is written ---
+  // --- Writing ---
 
   void write_waiting() {
     if (is_working_ || is_ending_) return;
@@ -251,7 +251,7 @@ class Transfer {
       talk(terminal_text("and {} more that did not come", troubles_ - most_troubles));
     const std::uint64_t files = writer_ ? writer_->files() : (losses_ == 0 ? 1 : 0);
     const std::uint64_t bytes = writer_ ? writer_->bytes() : content_bytes_;
-    if (size_ && losses_ > 0)  // it was that file alone
+    if (size_ && losses_ > 0)  // the lost part belongs to the requested file itself
       return report(
           make_error(ErrorClass::no_input,
                      fmt::format("'{}' of host '{}' did not come whole{}", path_, host_name_,
@@ -268,10 +268,10 @@ class Transfer {
                                          count_text(losses_, "part"), path_)));
   }
 
-  // --- How it ends otherwise ---
+  // --- Interruption and failure ---
 
-  // What is given its name, or removed, at that moment is let come to its end, but for those who
-  // insist.
+  // A rename or removal that is in progress is allowed to finish; a second signal does not wait for
+  // it.
   void interrupted(int number) {
     const ExitCode code(128 + number);
     if (stream_ || discarding_) return leave(code);
@@ -298,7 +298,7 @@ class Transfer {
     is_ending_ = true;
     if (stream_ && stream_->is_unread()) return leave(ExitCode(128 + SIGPIPE));
     const ExitCode code = report(why);
-    if (stream_) return leave(code);  // what is written to a pipe waits for its reader
+    if (stream_) return leave(code);  // a write to a pipe may block until its reader continues
     discard_and(code);
   }
 
@@ -324,20 +324,20 @@ class Transfer {
   HostTransports transports_;
   FrameDecoder decoder_{FrameSender::agent};
   GetOrder order_;
-  std::shared_ptr<ResultWriter> writer_;  ///< this or the next is there, as the sink
+  std::shared_ptr<ResultWriter> writer_;  ///< either this or the next exists; `sink_` refers to it
   std::shared_ptr<StreamSink> stream_;
   std::shared_ptr<ResultSink> sink_;
   std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  Work waiting_;  ///< that has come while other things are written
+  Work waiting_;  ///< received while other data is being written
   bool is_working_ = false;
   bool is_ending_ = false;
-  std::uint64_t arrived_ = 0;          ///< bytes of frames
-  std::uint64_t told_ = 0;             ///< of those, that were written, as the host knows
-  std::string path_;                   ///< there; empty until it is found
-  std::optional<std::uint64_t> size_;  ///< of a file
+  std::uint64_t arrived_ = 0;  ///< bytes of frames
+  std::uint64_t told_ = 0;     ///< of those, the written ones that were acknowledged to the host
+  std::string path_;           ///< on the host; empty until it is found
+  std::optional<std::uint64_t> size_;  ///< if it is a file
   std::uint64_t content_bytes_ = 0;
   std::uint64_t troubles_ = 0;
-  std::uint64_t losses_ = 0;  ///< of those
+  std::uint64_t losses_ = 0;  ///< troubles that lost a part
   get_talk::End end_;
   Instant heard_at_{};
   ExitCode code_;
@@ -346,7 +346,7 @@ class Transfer {
   std::unique_ptr<Subscription> alive_;
   std::unique_ptr<Subscription> progress_;
   std::unique_ptr<Subscription> discarding_;
-  Background background_;  ///< destroyed first, because its results use the other members
+  Background background_;  ///< destroyed first, because its callbacks use the other members
 };
 
 }  // namespace

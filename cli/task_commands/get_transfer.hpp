@@ -11,15 +11,15 @@
 
 namespace train {
 
-/// Where a file or folder goes: a name in a folder that exists.
+/// The destination of a file or folder: a name in an existing folder.
 struct GetTarget {
   std::string folder;
   std::string name;
   IfThere if_there;
 };
 
-/// Copies what `start` asks for from the host of a rank, to standard output where there is no
-/// target, and says what has come and what has not.
+/// Copies what `start` requests from the host of a rank, to standard output if there is no target,
+/// and reports what was received and what was not.
 ExitCode transfer_results(const RankHost& where, const get_talk::Start& start,
                           const std::optional<GetTarget>& target);
 

@@ -11,7 +11,7 @@ namespace train {
 
 namespace {
 
-// Codes come from other processes, too.
+// The error class of an exit code, which may come from another process.
 ErrorClass class_of(int code) {
   constexpr std::array classes = {ErrorClass::usage, ErrorClass::no_input, ErrorClass::missing,
                                   ErrorClass::busy,  ErrorClass::host,     ErrorClass::interrupted};

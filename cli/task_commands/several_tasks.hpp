@@ -7,12 +7,13 @@
 
 namespace train {
 
-/// What has become of each of several tasks that a command is about.
+/// The outcomes of a command for several tasks.
 class Outcomes {
  public:
   void add(ExitCode code);
-  /// Says of how many tasks it was `trouble` ("could not be stopped"), the verdict on the worst
-  /// last, and returns its code: the highest. Nothing is said when all went well.
+  /// Reports how many tasks failed with `trouble` ("could not be stopped") and ends with the
+  /// verdict on the worst outcome; returns its code, the highest one. Prints nothing if all
+  /// succeeded.
   ExitCode tell(std::string_view trouble) const;
 
  private:

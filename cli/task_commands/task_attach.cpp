@@ -27,14 +27,14 @@ namespace {
 
 struct TaskAttachFlags {
   std::string task;
-  bool from_start = false;  ///< shows all output, else the last screenful and what comes
+  bool from_start = false;  ///< shows all output; otherwise the last screenful and new output
 };
 
-// What the process that was to go on with a task reports.
+// Reports of the process that tries to resume the task.
 constexpr std::string_view it_attends = "attends";
 constexpr std::string_view another_attends = "another attends";
 
-// What Ctrl-C says; a signal handler can make no text.
+// Message printed on Ctrl-C; prepared in advance, because a signal handler cannot format text.
 char last_words_of_view[512];
 
 void leave_view(int) {
@@ -54,7 +54,7 @@ void say_on_interrupt(const std::string& task_id) {
   std::signal(SIGINT, leave_view);
 }
 
-// What comes behind `from` in what a launcher without a terminal has said; nothing where there is
+// The output after offset `from` in the log of a launcher without a terminal; nothing if there is
 // none.
 std::string said_since(const std::string& launcher_log, std::size_t from) {
   const Descriptor file(::open(launcher_log.c_str(), O_RDONLY | O_CLOEXEC));
@@ -65,7 +65,7 @@ std::string said_since(const std::string& launcher_log, std::size_t from) {
   return said;
 }
 
-// Where the last lines of it begin, about a screen.
+// The offset at which about the last screenful begins.
 std::size_t last_lines_of(const std::string& launcher_log) {
   constexpr std::size_t screen = 2'048;
   struct stat status {};
@@ -76,7 +76,8 @@ std::size_t last_lines_of(const std::string& launcher_log) {
   return size - screen + (line == std::string::npos ? 0 : line + 1);
 }
 
-// Of a search what its launcher says of the trials, which may print all at once.
+// For a search: shows what its launcher reports about the trials, because all trials may print at
+// the same time.
 ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const TaskRecord& task) {
   talk(
       terminal_text("task {} is a search: train task show {} lists its trials, and train task "
@@ -101,7 +102,7 @@ ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const
   return now->is_unattended ? tell_unattended(*now) : tell_end(*now);
 }
 
-// What the ranks print, until the task has ended or nobody attends it any more.
+// Shows the output of the ranks until the task has ended or is unattended.
 ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord task) {
   std::signal(SIGPIPE, SIG_IGN);
   say_on_interrupt(task.id);
@@ -119,8 +120,8 @@ ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord t
   return task.is_unattended ? tell_unattended(task) : tell_end(task);
 }
 
-// The supervisor that goes on with the task has the credentials of another terminal. Returns the
-// task as it is after that: one that was dying meanwhile attends it no more.
+// Lends this terminal's credentials to the supervisor of the task. Returns the record after that,
+// because a supervisor that was dying may have left the task unattended meanwhile.
 Result<TaskRecord> with_credentials_lent(SqliteTaskStore& store, TaskRecord task) {
   if (const auto words = lend_credentials(store.control_socket(task.id))) {
     if (!words->empty()) talk(*words);
@@ -129,7 +130,7 @@ Result<TaskRecord> with_credentials_lent(SqliteTaskStore& store, TaskRecord task
   return find_unanswered(store, task.id);
 }
 
-// In the process that is to go on with the task.
+// Runs in the process that tries to resume the task.
 ExitCode attend(const std::string& task_id, Detachment& detachment) {
   auto adoption = Adoption::begin(task_id);
   if (!adoption) {
@@ -166,7 +167,7 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
       return report(same.error());
     task_id = task->id;
   }
-  // The store is closed: it must not go through a fork.
+  // The store is closed here: it must not be open across a fork.
   Detachment detachment;
   const auto code = detachment.fork([&](const std::string& told) {
     say_on_interrupt(task_id);

@@ -19,7 +19,7 @@ struct TaskBestFlags {
   bool only_hyperparameters = false;
 };
 
-// JSON is YAML, which is read here as such and written for people.
+// JSON is a subset of YAML, so the YAML reader parses it.
 ExitCode tell_yaml(const nlohmann::ordered_json& value) {
   const auto read = read_yaml({"the best trial", value.dump()}, ErrorClass::bug);
   return read ? answer(yaml_text(**read, YamlComments::none)) : report(read.error());

@@ -10,7 +10,7 @@
 
 namespace train {
 
-// The commands below `train task`, in the order of its help.
+// The subcommands of `train task`, in the order of its help.
 void add_task_list(CLI::App& task, Choice& choice);
 void add_task_show(CLI::App& task, Choice& choice);
 void add_task_best(CLI::App& task, Choice& choice);
@@ -24,9 +24,9 @@ void add_task_get(CLI::App& task, Choice& choice);
 void add_task_rm(CLI::App& task, Choice& choice);
 void add_task_prune(CLI::App& task, Choice& choice);
 
-// --- What several of them have ---
+// --- Shared by several subcommands ---
 
-constexpr std::uint64_t most_counted = 1'000'000'000;  ///< lines, tasks
+constexpr std::uint64_t most_counted = 1'000'000'000;  ///< limit for numbers of lines and tasks
 
 void add_task_name(CLI::App& command, std::string& task);
 void add_task_names(CLI::App& command, std::vector<std::string>& tasks);

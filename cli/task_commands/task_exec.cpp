@@ -32,16 +32,17 @@ namespace {
 
 struct TaskExecFlags {
   std::string task;
-  std::optional<int> trial;  ///< of a search
+  std::optional<int> trial;  ///< if the task is a search
   int rank = 0;
   bool no_terminal = false;
   std::vector<std::string> command;  ///< after `--`
 };
 
-// The host reads a piece of each stream more once there is room.
+// Unwritten output is bounded: when there is room again, the host sends one more piece of each
+// stream.
 constexpr std::uint64_t most_unwritten = exec_window + 2 * (longest_exec_rest + longest_exec_piece);
 
-constexpr int not_found = 127;  // as a shell says it
+constexpr int not_found = 127;  // as a shell returns it
 constexpr int not_runnable = 126;
 
 TerminalSize size_of_terminal() {
@@ -56,7 +57,7 @@ bool is_stream(int fd) {
          (::fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)));
 }
 
-// Keys go to the command as they are, until this is gone.
+// Raw mode passes keys to the command unchanged, until this object is destroyed.
 class RawTerminal {
  public:
   RawTerminal() {
@@ -76,8 +77,8 @@ class RawTerminal {
   bool is_raw_ = false;
 };
 
-// One command beside a rank, from here to its end. What it prints is written beside the loop: who
-// reads it may stop for hours, and signals and signs of life go on.
+// One command beside a rank, from its start to its end. Output is written on another thread: its
+// reader may pause for hours, while signals and keep-alives must continue.
 class Exec {
  public:
   Exec(const TaskExecFlags& flags, const Host& host, const std::string& key)
@@ -107,20 +108,21 @@ class Exec {
     int stream = 1;
     std::string bytes;
   };
-  // What is written on the thread beside the loop; the loop reads it when that is over.
+  // Work of the writing thread; the loop reads it when the work is done.
   struct Work {
     std::vector<Printed> pieces;
     std::uint64_t bytes = 0;
     int error = 0;  ///< errno
   };
 
-  // At a terminal Ctrl-C comes as a key once that is raw; a signal is for this process alone.
+  // On a raw terminal, Ctrl-C arrives as a key; a signal is meant for this process only.
   void forward_signals() {
     signals_ = loop_.on_signals({SIGINT, SIGTERM, SIGHUP}, [this](int number) {
       if (is_open_ && !has_terminal_ && signals_told_++ == 0)
         link_->send(encode_exec(exec_talk::Signal{number}));
       else
-        leave(ExitCode(128 + number));  // it does not end, or is not there yet
+        // The command does not end on a signal, or has not started yet.
+        leave(ExitCode(128 + number));
     });
   }
 
@@ -151,7 +153,8 @@ class Exec {
                       "the command ends there as soon as the host notices"));
   }
 
-  // What is there to be typed. Files and /dev/null can always be read, and no loop waits for them.
+  // Starts reading the input. Files and /dev/null are always readable and cannot be polled by the
+  // loop.
   void read_on() {
     input_ = is_stream(STDIN_FILENO)
                  ? loop_.when_readable(STDIN_FILENO, [this] { (void)read_input(); })
@@ -160,10 +163,10 @@ class Exec {
                    });
   }
 
-  // False where there is nothing to be read at once.
+  // Returns false if there is nothing to read immediately.
   bool read_input() {
     if (typed_ - taken_ > exec_window - longest_exec_piece) {
-      input_.reset();  // until the command has taken some
+      input_.reset();  // until the command has taken some input
       is_input_full_ = true;
       return false;
     }
@@ -229,7 +232,7 @@ class Exec {
 
   void written(const Work& work) {
     is_writing_ = false;
-    if (work.error == EPIPE) return leave(ExitCode(128 + SIGPIPE));  // nobody reads it
+    if (work.error == EPIPE) return leave(ExitCode(128 + SIGPIPE));  // the reader is gone
     if (work.error != 0) {
       raw_.reset();
       return leave(report(make_error(
@@ -257,7 +260,7 @@ class Exec {
     if (std::exchange(is_input_full_, false)) read_on();
   }
 
-  // Once all that was printed is written.
+  // Calls `end` once all output is written.
   void end_with(std::function<void()> end) {
     end_ = std::move(end);
     alive_.reset();
@@ -300,12 +303,12 @@ class Exec {
   bool is_open_ = false;
   bool is_writing_ = false;
   std::vector<Printed> waiting_;  ///< to be written
-  std::uint64_t arrived_ = 0;     ///< bytes of what was printed
-  std::uint64_t written_ = 0;     ///< of these
-  std::uint64_t typed_ = 0;       ///< bytes that were sent
-  std::uint64_t taken_ = 0;       ///< of these, by the command
+  std::uint64_t arrived_ = 0;     ///< bytes of output received
+  std::uint64_t written_ = 0;     ///< of those, written
+  std::uint64_t typed_ = 0;       ///< bytes of input sent
+  std::uint64_t taken_ = 0;       ///< of those, taken by the command
   bool is_input_full_ = false;
-  std::function<void()> end_;  ///< how it ended, once it has
+  std::function<void()> end_;  ///< what to do at the end, once the command has ended
   int signals_told_ = 0;
   ExitCode said_end_;
   std::unique_ptr<HostLink> link_;
@@ -315,7 +318,7 @@ class Exec {
   std::unique_ptr<Subscription> input_;
 };
 
-// Its words with the agent are those of the build that launched the task.
+// The arguments for the build of train that launched the task: its protocol fits the agent.
 std::vector<std::string> arguments_of(const TaskExecFlags& flags, const std::string& task_id) {
   std::vector<std::string> arguments = {"task", "exec", task_id, "--rank",
                                         std::to_string(flags.rank)};
@@ -338,7 +341,7 @@ ExitCode task_exec_command(const TaskExecFlags& flags) {
     return report(make_error(ErrorClass::no_input,
                              fmt::format("task {} has ended: {}", task->id, to_string(task->state)),
                              "a command runs beside a rank only as long as that runs"));
-  // Where it cannot be executed, this one may be understood all the same.
+  // If that build cannot be executed, continues with this one, which may be compatible.
   if (auto same = become_kept_program(**store, *task, arguments_of(flags, task->id)); !same)
     talk(terminal_text(same.error()));
   const auto where = read_rank_host(**store, *task, flags.trial, flags.rank);
@@ -348,7 +351,7 @@ ExitCode task_exec_command(const TaskExecFlags& flags) {
                              fmt::format("trial {} of task {} has ended", *flags.trial, task->id),
                              "a command runs beside a rank only as long as that runs"));
   std::signal(SIGPIPE, SIG_IGN);
-  store->reset();  // it may take long
+  store->reset();  // the command may run for a long time
   return Exec(flags, where->host, where->key).run();
 }
 

@@ -21,11 +21,11 @@ namespace {
 
 struct TaskGetFlags {
   std::string task;
-  std::string path;          ///< on the host; not from / on: where the rank started
-  std::string to;            ///< "-": standard output; empty: the current directory
-  std::optional<int> trial;  ///< of a search
+  std::string path;  ///< on the host; a relative path starts at the start directory of the rank
+  std::string to;    ///< "-": standard output; empty: the current directory
+  std::optional<int> trial;  ///< if the task is a search
   int rank = 0;
-  bool force = false;  ///< over what is there
+  bool force = false;  ///< overwrites existing files
 };
 
 constexpr std::string_view standard_output = "-";
@@ -35,7 +35,8 @@ std::string without_slashes_at_its_end(std::string path) {
   return path;
 }
 
-// Where a rank has started, as the host finds it.
+// The request for the host; for a relative path it has the start directory of the rank, which the
+// host resolves.
 Result<get_talk::Start> wanted(const SqliteTaskStore& store, const TaskRecord& task,
                                const std::string& path) {
   if (path.size() > longest_get_path)
@@ -129,7 +130,7 @@ ExitCode task_get_command(const TaskGetFlags& flags) {
   if (!where) return report(where.error());
   const auto start = wanted(**store, *task, flags.path);
   if (!start) return report(start.error());
-  store->reset();  // it may take long
+  store->reset();  // the transfer may take long
   return transfer_results(*where, *start, target);
 }
 

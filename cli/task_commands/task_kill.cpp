@@ -27,9 +27,10 @@ namespace {
 
 struct TaskKillFlags {
   std::vector<std::string> tasks;
-  bool all = false;  ///< instead: all that run
+  bool all = false;  ///< all running tasks instead
   std::string signal = "TERM";
-  std::optional<int> trial;  ///< of the one task: only this, and its end is not waited for
+  /// Ends only this trial of the one task, and does not wait for its end.
+  std::optional<int> trial;
 };
 
 Result<int> signal_of(const std::string& name) {
@@ -42,8 +43,8 @@ Result<int> signal_of(const std::string& name) {
               "a task is stopped by INT, TERM or HUP; its ranks are told by TERM, then by KILL");
 }
 
-// In a process of its own: to stop it may take another program, and changes this one. The terminal
-// stays, for passphrases, so they follow each other.
+// In a child process: stopping may execute another build of train, and changes the process. The
+// children run one after the other, because they share the terminal for passphrases.
 ExitCode stop_in_child(const std::string& task_id, int signal) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(stop_task(task_id, signal).value());
@@ -60,7 +61,7 @@ ExitCode stop_in_child(const std::string& task_id, int signal) {
 
 constexpr std::string_view unstopped = "could not be stopped, or may have left something";
 
-// All that run are told before any is waited for.
+// All running tasks are told to stop before the first is waited for.
 ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes outcomes) {
   std::vector<ToldToStop> told;
   std::vector<std::string> others;
@@ -79,7 +80,7 @@ ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes out
         others.push_back(task.id);  // it may have ended meanwhile
     }
   }
-  // The store is closed: it must not go through a fork.
+  // The store is closed here: it must not be open across a fork.
   for (const std::string& id : others) outcomes.add(stop_in_child(id, signal));
   for (const ToldToStop& each : told) {
     const auto code = await_end(each);
@@ -125,7 +126,7 @@ ExitCode stop_these(const std::vector<std::string>& prefixes, int signal) {
   return stop_all(tasks, signal, outcomes);
 }
 
-// Nothing where its launcher may be asked.
+// Returns nothing if the task has a launcher that can be asked.
 std::optional<ExitCode> without_launcher(const TaskRecord& task) {
   if (task.is_unattended) return tell_unattended(task);
   if (!is_final(task.state)) return std::nullopt;
@@ -135,7 +136,7 @@ std::optional<ExitCode> without_launcher(const TaskRecord& task) {
                            fmt::format("train task show {} says how", task.id)));
 }
 
-// Of a launcher that lives.
+// The error for a live launcher that does not answer.
 Error unheard(const TaskRecord& task) {
   if (task.state == TaskState::waiting)
     return make_error(ErrorClass::busy,
@@ -170,7 +171,7 @@ ExitCode kill_trial(const std::string& prefix, int trial) {
     return report(why);
   }
   if (*state) return tell_killed(id, trial, **state);
-  // It may have ended, or lost its launcher, since it was looked up.
+  // The task may have ended, or lost its launcher, since it was looked up.
   task = (*store)->find(id);
   if (!task) return report(task.error());
   const auto code = without_launcher(*task);

@@ -27,15 +27,15 @@ namespace train {
 namespace {
 
 struct TaskListFlags {
-  HostFlags hosts;  ///< that are asked; none: this machine
+  HostFlags hosts;  ///< the hosts to query; none: this machine
   bool all = false;
-  bool mine = false;   ///< none of other users
-  bool slots = false;  ///< host by host who has which slot
-  bool watch = false;  ///< again and again, until it is interrupted or nobody reads it
+  bool mine = false;   ///< excludes tasks of other users
+  bool slots = false;  ///< shows the holder of each slot, host by host
+  bool watch = false;  ///< repeats until interrupted or the reader is gone
   ListFormat format = ListFormat::table;
 };
 
-// The hosts that are looked at: those that are named, or this machine.
+// The hosts to query: the named ones, or this machine.
 struct Asked {
   std::vector<Host> hosts;
   bool are_named = false;
@@ -55,16 +55,16 @@ Result<Asked> hosts_to_ask(const HostFlags& flags) {
   return Asked{std::move(inventory->hosts), true};
 }
 
-// All that a list shows.
+// The contents of a list.
 struct Listing {
-  std::vector<TaskRecord> tasks;  // that this user has launched here
+  std::vector<TaskRecord> tasks;  // launched by this user on this machine
   std::vector<HeldTask> held;     // all others
   std::vector<LiveHost> hosts;
-  std::vector<DamagedTask> damaged;  // of this user's, which are not shown
+  std::vector<DamagedTask> damaged;  // damaged tasks of this user, which the table does not show
   UnixMillis now = 0;
 };
 
-// This machine is looked at by this process: it would be asked by one of its own.
+// This process inspects this machine itself: a query would start another process here.
 Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags, const Asked& asked,
                              HostInquiry& hosts) {
   std::vector<Result<HostReport>> reports;
@@ -90,7 +90,7 @@ Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags,
 
 TextOptions picture_options(bool is_screen) {
   TextOptions options = text_options();
-  options.color = options.color && !is_screen;  // what is cut must not be cut in the middle of one
+  options.color = options.color && !is_screen;  // a cut must not hit the middle of a color sequence
   options.holders = marked_holders;
   return options;
 }
@@ -116,7 +116,7 @@ std::string show(const Listing& listing, const TaskListFlags& flags) {
   return table_of(listing, flags.slots);
 }
 
-// What the table has no row for; the picture has.
+// Remarks that the table has no row for; the picture shows them.
 std::vector<TerminalText> remarks_of(const Listing& listing, const TaskListFlags& flags) {
   std::vector<TerminalText> remarks = troubles_of(listing.hosts);
   if (!flags.slots && flags.format != ListFormat::json)
@@ -125,7 +125,7 @@ std::vector<TerminalText> remarks_of(const Listing& listing, const TaskListFlags
   return remarks;
 }
 
-// What is shown of it, but for the time that has passed.
+// What is shown, without the elapsed times.
 std::string facts_of(const Listing& listing, const TaskListFlags& flags) {
   if (flags.slots) return table_of(listing, true);
   std::string facts = tasks_to_json(listing.tasks);
@@ -143,9 +143,9 @@ std::string next_of(WatchedText& watched, const Listing& listing, const TaskList
                       facts_of(listing, flags) + remarks);
 }
 
-// Until it is interrupted, or nobody reads it any more.
+// Repeats until interrupted or the reader is gone.
 ExitCode watch_tasks(SqliteTaskStore& store, const TaskListFlags& flags, const Asked& asked) {
-  // A look at this machine is nothing; at others it is a process on each.
+  // Inspecting this machine is cheap; on other hosts it takes a process on each.
   const milliseconds pause = asked.are_named ? milliseconds(5'000) : milliseconds(1'000);
   std::signal(SIGPIPE, SIG_IGN);
   WatchedText watched;

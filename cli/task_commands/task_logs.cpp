@@ -26,8 +26,8 @@ struct TaskLogsFlags {
   std::string task;
   std::string ranks;         ///< "3", "0,4-7"; empty: all
   std::string hosts;         ///< a host set; empty: all
-  std::string attempt;       ///< a number, or "all"; empty: the last one, or all `since`
-  std::optional<int> trial;  ///< nothing: the task has one
+  std::string attempt;       ///< a number, or "all"; empty: the last one, or with `since` all
+  std::optional<int> trial;  ///< nothing: the task is not a search
   std::string since;         ///< as `parse_moment` reads it; empty: the beginning
   std::optional<std::uint64_t> tail;
   bool only_stdout = false;
@@ -36,16 +36,16 @@ struct TaskLogsFlags {
   bool follow = false;
 };
 
-// The number of an attempt, or all of them.
+// Accepts the number of an attempt, or "all".
 CLI::Validator attempt_choice() {
-  constexpr std::uint64_t most = 1'000'000;  // as many as an experiment may have
+  constexpr std::uint64_t most = 1'000'000;  // the most attempts that an experiment can have
   CLI::Validator number = whole_number(0, most);
   return {
       [number](std::string& text) mutable { return text == "all" ? std::string() : number(text); },
       ""};
 }
 
-// Which attempts are shown, one after the other; of a task that runs more may come.
+// The attempts to show, in order; a running task may add more.
 struct Shown {
   int first = 0;
   int last = 0;
@@ -57,8 +57,8 @@ std::string subject(const TaskLogsFlags& flags, const TaskRecord& task) {
   return fmt::format("trial {} of task {}", *flags.trial, task.id);
 }
 
-// What was printed since a time may be of several. Of those of a trial it is not known when they
-// have ended.
+// The first attempt with output since a time, which may span several. The ends of a trial's
+// attempts are not known.
 int first_attempt_since(const TaskRecord& task, std::int64_t since_us) {
   if (task.attempts.empty()) return 0;
   for (const AttemptRecord& attempt : task.attempts)
@@ -92,7 +92,7 @@ Result<std::int64_t> since_of(const TaskLogsFlags& flags) {
   return parse_moment(flags.since, "--since", now_on_the_wall() * 1000);
 }
 
-// What is wrong whatever the task is.
+// Checks the flags that do not depend on the task.
 Result<void> check_words(const TaskLogsFlags& flags) {
   if (!flags.ranks.empty())
     if (const auto ranks = ranks_in(flags.ranks); !ranks) return tl::make_unexpected(ranks.error());
@@ -161,7 +161,7 @@ Result<std::optional<std::set<int>>> chosen_ranks(const TaskLogsFlags& flags,
   return std::optional(std::move(both));
 }
 
-// Logs of an earlier train have neither times nor streams.
+// Logs of earlier versions of train have neither times nor streams.
 Result<void> check_index(const TaskRecord& task, const MergedLogs::Choice& choice) {
   const bool needs_index = choice.lines.stream || choice.lines.since_us || choice.style.has_times;
   const auto is_plain = [](const RankRecord& rank) {
@@ -197,8 +197,8 @@ Result<MergedLogs::Choice> choice_of(const TaskLogsFlags& flags, const TaskRecor
   return choice;
 }
 
-// The last lines may be of several attempts: begins with the first of these; `last` becomes how
-// many are wanted of that one.
+// The last lines may span several attempts: begins with the first of them; `last` becomes the
+// number of lines to show of that attempt.
 Result<void> begin_with_last(const TaskRecord& task, MergedLogs::Choice choice, Shown& shown,
                              std::uint64_t& last) {
   int attempt = shown.last;
@@ -214,7 +214,7 @@ Result<void> begin_with_last(const TaskRecord& task, MergedLogs::Choice choice, 
 }
 
 ExitCode task_logs_command(const TaskLogsFlags& flags) {
-  std::signal(SIGPIPE, SIG_IGN);  // `train task logs X | head` is no failure
+  std::signal(SIGPIPE, SIG_IGN);  // `train task logs X | head` is not a failure
   if (const auto checked = check_words(flags); !checked) return report(checked.error());
   auto store = open_task_store();
   if (!store) return report(store.error());
@@ -237,8 +237,8 @@ ExitCode task_logs_command(const TaskLogsFlags& flags) {
         print_attempt({*choice, flags.follow, flags.trial}, **store, *task, attempt);
     if (!printed) return report(printed.error());
     if (!*printed) return ExitCode();
-    last.reset();  // of what comes behind, everything
-    // Who follows a task follows it into its next attempts.
+    last.reset();  // later attempts are shown whole
+    // `--follow` continues with the next attempts.
     const bool is_one = !flags.attempt.empty() && flags.attempt != "all";
     if (flags.follow && !is_one) shown->last = task->restarts;
   }

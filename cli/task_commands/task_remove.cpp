@@ -26,16 +26,16 @@ namespace {
 
 struct TaskRmFlags {
   std::vector<std::string> tasks;
-  bool force = false;  ///< though a host may have something of it, or its record is damaged
+  bool force = false;  ///< also if a host may still have something of it, or its record is damaged
 };
 
 struct TaskPruneFlags {
   std::string older_than = "7d";
-  std::uint64_t keep = 0;  ///< the newest that have ended
+  std::uint64_t keep = 0;  ///< number of newest ended tasks to keep
   bool dry_run = false;
 };
 
-// A task can be removed when nothing of it runs any more, nor may run on a host.
+// A task can be removed when nothing of it runs or may still run on a host.
 Result<void> check_ended(const TaskRecord& task) {
   if (task.is_unattended)
     return fail(
@@ -87,7 +87,7 @@ Result<void> check_removable(const SqliteTaskStore& store, const TaskRecord& tas
   return tl::make_unexpected(unsettled_error(task, unsettled));
 }
 
-// Of which nothing can be asked.
+// Removes a task whose record cannot be read.
 ExitCode remove_damaged(SqliteTaskStore& store, const std::string& prefix) {
   const auto removed = store.remove_damaged(prefix);
   if (!removed) return report(removed.error());
@@ -96,7 +96,8 @@ ExitCode remove_damaged(SqliteTaskStore& store, const std::string& prefix) {
   return ExitCode();
 }
 
-// With `force` also one of which a host may still have something, or that cannot be read.
+// With `force`, also removes a task of which a host may still have something, or whose record is
+// damaged.
 ExitCode remove_named(SqliteTaskStore& store, const std::string& prefix, bool force) {
   const auto task = store.find(prefix);
   if (!task && force && store.is_damaged(prefix)) return remove_damaged(store, prefix);
@@ -112,7 +113,7 @@ ExitCode remove_named(SqliteTaskStore& store, const std::string& prefix, bool fo
   return ExitCode();
 }
 
-// Those that have ended, long enough ago, and are not among the newest; newest first.
+// The tasks that ended before `before` and are not among the newest `to_keep`; newest first.
 std::vector<TaskRecord> old_tasks(std::vector<TaskRecord> tasks, UnixMillis before,
                                   std::uint64_t to_keep) {
   std::erase_if(tasks, [](const TaskRecord& task) { return !is_final(task.state); });
@@ -131,10 +132,10 @@ Result<void> remove_one(SqliteTaskStore& store, const TaskRecord& task) {
 
 struct Pruned {
   std::vector<TaskRecord> tasks;
-  std::uint64_t bytes = 0;  ///< of their logs
+  std::uint64_t bytes = 0;  ///< size of their logs
 };
 
-// What could not be removed is said.
+// Failures are reported.
 Pruned prune(SqliteTaskStore& store, const std::vector<TaskRecord>& tasks, bool is_trial,
              Outcomes& outcomes) {
   Pruned pruned;
@@ -156,7 +157,7 @@ Pruned prune(SqliteTaskStore& store, const std::vector<TaskRecord>& tasks, bool 
 ExitCode task_rm_command(const TaskRmFlags& flags) {
   auto store = open_task_store();
   if (!store) return report(store.error());
-  std::set<std::string> names;  // each task once, however often it is named
+  std::set<std::string> names;  // each task once, even if it is named several times
   for (const std::string& prefix : flags.tasks) {
     const auto task = (*store)->find(prefix);
     names.insert(task ? task->id : prefix);
@@ -168,7 +169,7 @@ ExitCode task_rm_command(const TaskRmFlags& flags) {
 }
 
 ExitCode task_prune_command(const TaskPruneFlags& flags) {
-  // Whoever writes 7 may mean days, and what is removed is gone: here a number says its unit.
+  // A number needs a unit here: a user who writes 7 may mean days, and removal is final.
   const bool is_bare = flags.older_than != "0" && is_digit(flags.older_than.back());
   const auto age = is_bare ? std::nullopt : parse_duration(flags.older_than);
   if (!age)
@@ -177,7 +178,7 @@ ExitCode task_prune_command(const TaskPruneFlags& flags) {
                              "say for how long a task has ended, with the unit: 90s, 12h, 7d"));
   auto store = open_task_store();
   if (!store) return report(store.error());
-  // Of those that died while they removed something.
+  // Finishes the removals of processes that died in the middle of one.
   if (!flags.dry_run)
     if (const auto removed = (*store)->finish_removals(); !removed) return report(removed.error());
   auto list = (*store)->list(true);

@@ -20,19 +20,19 @@ namespace {
 
 struct TaskRerunFlags {
   std::string task;
-  std::vector<std::string> settings;  ///< --set, in order, over those of the task
+  std::vector<std::string> settings;  ///< --set, in order; applied after those of the task
   bool detach = false;
   bool strict = false;
   std::optional<std::string> wait;  ///< as `LaunchFlags::wait`
 };
 
-// Errors come after what was tried.
 tl::unexpected<Error> cannot(const std::string& task_id, const std::string& why, std::string hint) {
   return fail(ErrorClass::no_input,
               fmt::format("task {} cannot be launched again: {}", task_id, why), std::move(hint));
 }
 
-// The experiment with its secrets, which are not kept: they are in its file, when that is the same.
+// The experiment with its secrets. They are not kept, so they are read from its file if that is
+// unchanged.
 Result<std::string> whole_experiment(const std::string& task_id, const RerunRequest& kept) {
   if (!kept.has_redactions) return kept.experiment_text;
   const std::string what = fmt::format("secrets of '{}' are not kept, and ", kept.config);
@@ -61,7 +61,7 @@ Result<void> check_withheld(const std::string& task_id, const RerunRequest& kept
   return {};
 }
 
-// What was asked for, and what is on record of what came of it.
+// The kept request, and the record of its task.
 struct Kept {
   TaskRecord task;
   RerunRequest request;

@@ -33,14 +33,14 @@ namespace {
 struct TaskShowFlags {
   std::string task;
   bool json = false;
-  std::optional<std::string> svg;  ///< a file to draw the metrics of a search to as well
-  bool watch = false;              ///< again and again, until it ends or nobody reads it
+  std::optional<std::string> svg;  ///< also draws the metrics of a search to this file
+  bool watch = false;              ///< repeats until it ends or the reader is gone
 };
 
-// All that is known of a task at one moment.
+// All known facts about a task at one moment.
 struct TaskLook {
   TaskRecord task;
-  Result<std::optional<ControlStatus>> now;  // of one that has not ended
+  Result<std::optional<ControlStatus>> now;  // if it has not ended
   std::vector<RecordedEvent> events = {};
   Result<std::optional<SearchRecord>> search = std::nullopt;
 
@@ -52,10 +52,10 @@ Result<TaskLook> look_at(SqliteTaskStore& store, const std::string& name) {
   if (!task) return tl::make_unexpected(task.error());
   Result<std::optional<ControlStatus>> now;
   if (!is_final(task->state)) now = ask_now(store.control_socket(task->id));
-  // Nobody answers for it: it may have ended, or lost its launcher, since it was looked up.
+  // No supervisor answers: the task may have ended, or lost its launcher, since it was looked up.
   if (now && !*now && !is_final(task->state)) task = find_unanswered(store, task->id);
   if (!task) return tl::make_unexpected(task.error());
-  task->config_text = without_secrets(task->config_text);  // earlier versions kept them
+  task->config_text = without_secrets(task->config_text);  // earlier versions stored secrets
   task->unsettled_hosts = names_of_unsettled_hosts(store, *task);
   if (now && *now) take_usage(*task, **now);
   TaskLook look{std::move(*task), std::move(now)};
@@ -73,7 +73,7 @@ std::string text_of(const TaskLook& look, const TextOptions& options) {
          search_to_text(**look.search, now, height / 2);
 }
 
-// Before anything is shown of it.
+// Draws before anything is printed.
 Result<void> draw(const std::string& file, const TaskLook& look) {
   if (!look.search) return tl::make_unexpected(look.search.error());
   if (!*look.search) return tl::make_unexpected(no_search(look.task));
@@ -82,13 +82,13 @@ Result<void> draw(const std::string& file, const TaskLook& look) {
   return write_file(file, chart_to_svg(*chart));
 }
 
-// On a terminal the trials of a search have all of the screen.
+// On a terminal, the trials of a search get the whole screen.
 std::string watched_text(const TaskLook& look) {
   const auto screen = screen_of_stdout();
   TextOptions options = text_options();
-  options.color = false;  // what is cut must not be cut in the middle of one
+  options.color = false;  // a cut must not hit the middle of a color sequence
   if (!screen || !look.is_search()) return text_of(look, options);
-  constexpr std::size_t others = 6;  // lines
+  constexpr std::size_t others = 6;  // lines for the rest
   const UnixMillis now = now_on_the_wall();
   return terminal_text("task {} '{}': {}, {}\n\n", look.task.id, look.task.name,
                        shown_state(look.task), elapsed_text(look.task, now))
@@ -96,7 +96,7 @@ std::string watched_text(const TaskLook& look) {
          search_to_text(**look.search, now, std::max(screen->lines, 2 * others) - others);
 }
 
-// What is shown of it, but for the time that has passed and what ranks use by then.
+// What is shown, without the elapsed time and the resource usage of ranks.
 std::string watched_facts(const TaskLook& look) {
   std::string facts = fmt::format("{}\n", shown_state(look.task));
   for (const RecordedEvent& event : look.events) facts += event.words + "\n";
@@ -104,11 +104,11 @@ std::string watched_facts(const TaskLook& look) {
   return facts + describe_now(look.now).text();
 }
 
-// Until it has ended, it is interrupted, or nobody reads it any more.
+// Repeats until the task has ended, the user interrupts, or the reader is gone.
 ExitCode watch(SqliteTaskStore& store, const std::string& name) {
   using std::chrono::steady_clock;
   constexpr nanoseconds usual_pause = milliseconds(1'000);
-  constexpr int share = 4;  // of the time goes by between two looks, however long one takes
+  constexpr int share = 4;  // looking takes at most about a quarter of the time
   std::signal(SIGPIPE, SIG_IGN);
   WatchedText watched;
   HostInquiry pauses({});

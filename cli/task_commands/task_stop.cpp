@@ -26,8 +26,8 @@ namespace train {
 
 namespace {
 
-// A descriptor of the launcher of a task, so that a signal never reaches another process with its
-// old number; none when the process of that number does not hold the lock of the task.
+// A pidfd of the launcher of a task, so that a signal never reaches another process that reuses its
+// pid. None if the process with that pid does not hold the lock of the task.
 Descriptor open_launcher(const TaskRecord& task, const std::string& lock_file) {
   const auto pid = static_cast<pid_t>(task.launcher_pid);
   struct stat lock {};
@@ -43,8 +43,8 @@ Descriptor open_launcher(const TaskRecord& task, const std::string& lock_file) {
   return {};
 }
 
-// By its socket, else by a signal: where there can be no socket, and where the launcher is too
-// busy, or too stopped, to answer.
+// Through its socket, else by a signal: if there is no socket, or if the launcher is too busy or is
+// stopped (SIGSTOP) and does not answer.
 Result<void> tell(const TaskRecord& task, const Descriptor& launcher, const std::string& socket,
                   int signal) {
   const auto told = stop_through(socket, signal);
@@ -62,7 +62,7 @@ Result<void> tell(const TaskRecord& task, const Descriptor& launcher, const std:
   return {};
 }
 
-// Where nobody can go on with the task, not even to stop it: its agents are told that it is over.
+// For a task that cannot be resumed even to stop it: tells its agents that it is over.
 Result<SweepVerdict> end_without_journal(const std::string& task_id, const Error& why, int signal) {
   auto store = open_task_store();
   if (!store) return tl::make_unexpected(store.error());
@@ -88,8 +88,8 @@ Error another_attends(const std::string& task_id) {
                     fmt::format("train task kill {} once more tells that one to stop", task_id));
 }
 
-// Its ranks are stopped by a launcher, which this process becomes. Class `busy` when another one
-// has.
+// This process becomes the launcher and stops the ranks. Class `busy` if another process has become
+// the launcher.
 Result<SweepVerdict> stop_unattended(const std::string& task_id, int signal) {
   auto adoption = Adoption::begin_stop(task_id, signal);
   if (!adoption && adoption.error().error_class == ErrorClass::busy)
@@ -126,10 +126,11 @@ ExitCode tell_state(const SqliteTaskStore& store, const TaskRecord& task,
 ExitCode kill_unattended(std::unique_ptr<SqliteTaskStore> store, const TaskRecord& task,
                          int signal) {
   std::vector<std::string> arguments = {"task", "kill", task.id};
-  // One that an earlier train launched knows no other.
+  // Only if needed: earlier versions of train know no `--signal`.
   if (signal != SIGTERM)
     arguments.insert(arguments.end(), {"--signal", signal_name(signal).substr(3)});
-  // Its agents may be too old for this program; whatever it is, it is better than none.
+  // The agents may be too old for this build; if the other build cannot be executed, this one is
+  // still better than none.
   if (auto same = become_kept_program(*store, task, arguments); !same)
     talk(terminal_text(same.error()));
   store.reset();
@@ -188,7 +189,7 @@ ExitCode stop_task(const std::string& prefix, int signal) {
   const auto told = tell_to_stop(**store, std::move(*task), signal);
   if (told)
     if (const auto code = await_end(*told)) return *code;
-  // It may have ended, or lost its launcher, since it was looked up.
+  // The task may have ended, or lost its launcher, since it was looked up.
   const auto now = (*store)->find(id);
   if (now && now->is_unattended) return kill_unattended(std::move(*store), *now, signal);
   if (now && is_final(now->state)) return kill_ended(**store, *now);

@@ -14,21 +14,21 @@ namespace train {
 /// A task whose launcher was told to stop it.
 struct ToldToStop {
   TaskRecord task;
-  Descriptor launcher;  ///< its process, where it is one of this machine
+  Descriptor launcher;  ///< its process, if it runs on this machine
   std::string lock_file;
-  std::chrono::steady_clock::time_point deadline;  ///< by which it should have ended
+  std::chrono::steady_clock::time_point deadline;  ///< when it should have ended
 };
 
 /// Tells the launcher of a running task to stop it, with this signal as the reason: SIGINT, SIGTERM
-/// or SIGHUP. One that was told before does not wait for the ranks' grace.
+/// or SIGHUP. A second request skips the ranks' grace period.
 Result<ToldToStop> tell_to_stop(const SqliteTaskStore& store, TaskRecord task, int signal);
 
-/// Waits for the end that it was told of, and says what it is: code 75 when it does not come. None
-/// when its launcher has died before it: nobody stops the task then.
+/// Waits for the end of the task and reports it: code 75 if it does not come in time. Nothing if
+/// the launcher died first: then the task is not being stopped.
 std::optional<ExitCode> await_end(const ToldToStop& told);
 
-/// Stops a task, whatever its state, and says what has become of it: one that runs, one that is
-/// unattended, and what one that has ended has left on hosts.
+/// Stops a task in any state and reports the result: a running task, an unattended one, or what an
+/// ended one has left on hosts.
 ExitCode stop_task(const std::string& prefix, int signal);
 
 }  // namespace train

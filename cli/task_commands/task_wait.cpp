@@ -25,7 +25,7 @@ ExitCode task_wait_command(const TaskWaitFlags& flags) {
   while (!is_final(task->state)) {
     if (task->is_unattended) return tell_unattended(*task);
     (void)watch.wait(TaskWatch::longest_silence, {});
-    // The record is final when the launcher has let go of its lock, and not before.
+    // The record is final only when the launcher has released its lock.
     if (probe_launcher(lock_file) == LauncherSign::alive) continue;
     task = (*store)->find(task->id);
     if (!task) return report(task.error());

@@ -41,7 +41,7 @@ std::optional<ScreenSize> screen_of_stderr() {
 std::string BottomRows::taken_away(const std::optional<ScreenSize>& screen) {
   const std::size_t lines = lines_;
   lines_ = 0;
-  // Rows wider than the screen have become several lines, or were cut: terminals differ.
+  // Rows wider than the screen were wrapped or cut, depending on the terminal.
   if (lines == 0 || !screen || screen->columns <= widest_ || screen->lines <= lines) return {};
   return fmt::format("\x1b[{}A\x1b[J", lines);
 }

@@ -14,21 +14,20 @@ struct ScreenSize {
   std::size_t lines = 0;
 };
 
-/// What rows can be drawn on below other text: the terminal on standard error, where this process
-/// is in its foreground and nobody is being asked there for something secret. Nothing where it has
-/// no room, or cannot move its cursor.
+/// The size of the terminal on standard error, if rows can be drawn there: this process is in its
+/// foreground and no secret is being asked for. Nothing if the terminal has no room, or cannot move
+/// its cursor.
 std::optional<ScreenSize> screen_of_stderr();
 
-/// Rows that stand at the bottom of a screen, below lines that scroll: as the control sequences
-/// that draw them and take them away. In between, only lines that end may be written.
+/// Rows at the bottom of a screen, below lines that scroll: makes the control sequences that draw
+/// and remove them. While rows are drawn, only whole lines may be written.
 class BottomRows {
  public:
-  /// Takes away what is drawn, so that lines can be written in its place. Nothing where the screen
-  /// has changed so that it is not known any more where the rows are: they stay where they are, and
-  /// scroll away like all else.
+  /// Removes the drawn rows, so that lines can be written in their place. Empty if the screen has
+  /// changed so that the position of the rows is unknown: then they stay and scroll away.
   std::string taken_away(const std::optional<ScreenSize>& screen);
-  /// Draws these below what was written, as far as they fit into a third of the screen: the first
-  /// of them and the last, each cut at the right.
+  /// Draws these rows below the written text, up to a third of the screen: the first ones and the
+  /// last one, each cut at the right.
   std::string drawn(const std::vector<std::string>& rows, const ScreenSize& screen);
   bool is_drawn() const { return lines_ > 0; }
 
@@ -37,7 +36,7 @@ class BottomRows {
   std::size_t widest_ = 0;
 };
 
-/// So many rows are drawn of any number.
+/// The number of rows that `drawn` draws at most.
 std::size_t most_bottom_rows(const ScreenSize& screen);
 
 }  // namespace train

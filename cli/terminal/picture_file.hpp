@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// What is wrong with the value of --svg: a picture goes to a file, beside the answer. Class
+/// Checks the value of --svg: it must be a file, because the answer goes to standard output. Class
 /// `usage`.
 Result<void> check_picture_file(const std::optional<std::string>& file);
 

@@ -11,7 +11,7 @@ namespace train {
 namespace {
 
 std::string csv_field(const std::string& outside) {
-  std::string text = escaped(outside);  // other users give their tasks names, too
+  std::string text = escaped(outside);  // names also come from other users
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {

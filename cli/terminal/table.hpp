@@ -6,13 +6,13 @@
 
 namespace train {
 
-/// Texts in columns, all rows of one size. The first is the heading.
+/// Texts in columns, all rows of the same length. The first row is the heading.
 using TableRows = std::vector<std::vector<std::string>>;
 
-/// Rows as lines whose columns stand below each other. Texts are escaped.
+/// Rows as lines with aligned columns. Texts are escaped.
 std::string table_text(TableRows rows);
 
-/// Rows as RFC 4180 CSV. Texts are escaped here as well.
+/// Rows as RFC 4180 CSV. Texts are escaped as well.
 std::string table_csv(const TableRows& rows);
 
 }  // namespace train

@@ -22,7 +22,7 @@ std::string talk_text(const TerminalText& said) {
 }
 
 void talk(const TerminalText& said) {
-  write_whole(STDERR_FILENO, talk_text(said));  // there is nobody to be told of its failure
+  write_whole(STDERR_FILENO, talk_text(said));  // a failure cannot be reported anywhere
 }
 
 void talk_warnings(const std::vector<Diagnostic>& warnings) {

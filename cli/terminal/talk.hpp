@@ -10,23 +10,23 @@
 
 namespace train {
 
-/// Says something to the user, on stderr, each line as "train: <line>" but for indented ones, which
-/// belong to the line above. What came from a host, a file or a command line gets in through
-/// `TerminalText` alone, so that it never makes such a line itself.
+/// Prints a message for the user on stderr, each line as "train: <line>" except for indented lines,
+/// which continue the line above. Text from a host, a file or a command line must come as
+/// `TerminalText`, so that it cannot forge such a line.
 void talk(const TerminalText& said);
 
-/// What `talk` writes for this, for those who write it elsewhere.
+/// The text that `talk` writes, for callers that write it elsewhere.
 std::string talk_text(const TerminalText& said);
 
-/// Says what is legal but worth a line: each as "train: warning: <text>".
+/// Prints warnings: each as "train: warning: <text>".
 void talk_warnings(const std::vector<Diagnostic>& warnings);
 
-/// Writes an answer to stdout, whole; false when nobody reads any more (a closed pipe). Anything
-/// else that goes wrong, such as a full disk, is an error of class `no_input`.
+/// Writes an answer to stdout, completely; false if the reader is gone (a closed pipe). Any other
+/// failure, such as a full disk, is an error of class `no_input`.
 Result<bool> pass_on(std::string_view text);
 
-/// Writes the one answer of a command and returns the code of the command: success also when nobody
-/// reads it.
+/// Writes the only answer of a command and returns the command's exit code: success also if the
+/// reader is gone.
 ExitCode answer(std::string_view text);
 
 }  // namespace train

@@ -14,7 +14,7 @@ namespace train {
 namespace {
 
 constexpr std::size_t longest_joined = 64u << 10;
-// Rows below what is written are drawn again so often at most, unless there is much to write.
+// Minimum interval between redraws of the bottom rows, unless there is much to write.
 constexpr std::chrono::milliseconds between_drawings{200};
 constexpr std::size_t much = 1u << 20;
 
@@ -37,7 +37,7 @@ void Terminal::write(Stream stream, std::string text) {
     const std::lock_guard lock(mutex_);
     queued_bytes_ += text.size();
     was_full_ = was_full_ || queued_bytes_ >= capacity_;
-    // Short texts are joined, so that there are fewer writes; long ones are not copied.
+    // Joins short texts to reduce the number of writes; long ones are not copied.
     const bool extends_last = !queue_.empty() && queue_.back().stream == stream &&
                               queue_.back().text.size() + text.size() <= longest_joined;
     if (extends_last)
@@ -103,7 +103,7 @@ void Terminal::work() {
   }
 }
 
-// Rows that were drawn a moment ago stay for a while, and what is written comes in one go.
+// Freshly drawn rows stay for a while, so that text is written in batches.
 void Terminal::gather(std::unique_lock<std::mutex>& lock) {
   if (!rows_.is_drawn()) return;
   wanted_.wait_until(lock, drawn_at_ + between_drawings, [this] {

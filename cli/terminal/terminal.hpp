@@ -14,32 +14,30 @@
 namespace train {
 
 /// Writes to stdout and stderr from a thread of its own, in order, so that a terminal that does not
-/// read (Ctrl-S, a slow pager) never stops the event loop. The owner bounds what is queued: it
-/// shows no more output while this is `full`.
+/// read (Ctrl-S, a slow pager) never stops the event loop. The owner bounds the queue: it shows no
+/// more output while this is `full`.
 class Terminal {
  public:
   enum class Stream { out, err };
-  /// Bytes that may be queued.
+  /// Default limit of queued bytes.
   static constexpr std::size_t usual_capacity = 8u << 20;
 
   /// `on_room` is called, from the writing thread, when a full queue has been written out.
   explicit Terminal(std::function<void()> on_room, std::size_t capacity = usual_capacity);
-  /// Writes what is queued, then ends.
+  /// Writes the queue, then ends.
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
   void write(Stream stream, std::string text);
-  /// Rows that stand below all that is written, where standard error is a terminal: see
-  /// `BottomRows`. They are in place of those before; none take these away, as the end of this
-  /// object does. While there are rows, what is written meanwhile is written a few times in a
-  /// second, and all of it has to be whole lines.
+  /// Shows rows below all other text if standard error is a terminal (see `BottomRows`), in place
+  /// of earlier rows. An empty list removes them, as does destroying this object. While there are
+  /// rows, text is written only a few times per second and must consist of whole lines.
   void show_below(std::vector<std::string> rows);
   bool full() const;
   /// Waits until everything queued so far has been written.
   void flush();
-  /// Whether the reader of stdout or stderr has closed it; what was written to it since was
-  /// dropped.
+  /// Whether the reader of stdout or stderr has closed it; later output to it is dropped.
   bool closed(Stream stream) const;
 
  private:
@@ -61,8 +59,8 @@ class Terminal {
   std::vector<Piece> queue_;
   std::vector<std::string> below_;
   bool is_below_new_ = false;
-  bool is_flushed_ = false;  ///< somebody waits for that
-  BottomRows rows_;          ///< of the writing thread alone, as is the next
+  bool is_flushed_ = false;  ///< a thread waits in `flush`
+  BottomRows rows_;          ///< used by the writing thread only, like the next
   Clock::time_point drawn_at_ = {};
   std::size_t queued_bytes_ = 0;
   bool busy_ = false;

@@ -23,12 +23,12 @@ void TerminalQuestion::ask(const std::string& question, OnAnswer on_answer) {
     readable_ = loop_.when_readable(terminal_.get(), [this] { read_some(); });
     return;
   }
-  // Posted, so that the answer does not come from inside this call.
+  // Deferred to the loop, so that the callback is not called inside this call.
   readable_ = loop_.after(nanoseconds(0), [this] { answer(nullptr); });
 }
 
-// The terminal itself, as ssh does: the standard streams may go elsewhere. A process in the
-// background would be stopped for touching it.
+// Uses /dev/tty, as ssh does: the standard streams may be redirected. A background process would be
+// stopped for accessing it.
 bool TerminalQuestion::open(const std::string& question) {
   terminal_ = Descriptor(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
   if (!terminal_ || ::tcgetpgrp(terminal_.get()) != ::getpgrp() ||
@@ -37,7 +37,7 @@ bool TerminalQuestion::open(const std::string& question) {
   termios silent = before_;
   silent.c_lflag &= ~static_cast<tcflag_t>(ECHO | ECHOE | ECHOK | ECHONL);
   silent.c_lflag |= ICANON | ISIG;
-  // Drops what was typed before the question.
+  // Discards input typed before the question.
   is_changed_ = ::tcsetattr(terminal_.get(), TCSAFLUSH, &silent) == 0;
   return is_changed_ && write_whole(terminal_.get(), "train: " + question) == 0;
 }
@@ -64,7 +64,7 @@ void TerminalQuestion::close() {
   readable_.reset();
   typed_.reset();
   if (is_changed_) {
-    (void)write_whole(terminal_.get(), "\n");  // the one that was typed was not shown
+    (void)write_whole(terminal_.get(), "\n");  // the user's newline was not echoed
     (void)::tcsetattr(terminal_.get(), TCSANOW, &before_);
   }
   is_changed_ = false;

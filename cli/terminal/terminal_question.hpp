@@ -13,9 +13,9 @@
 
 namespace train {
 
-/// Asks whoever sits at the terminal of this process for something secret, one question at a time,
-/// without showing what is typed. Waits in the event loop: signals (Ctrl-C) do what they do
-/// otherwise, and the terminal is as it was once the question is answered or this object is gone.
+/// Asks the user at the terminal of this process for a secret, one question at a time, without
+/// echo. Waits in the event loop: signals (Ctrl-C) keep their effect, and the terminal is restored
+/// once the question is answered or this object is destroyed.
 class TerminalQuestion {
  public:
   using OnAnswer = std::function<void(std::unique_ptr<Secret>)>;
@@ -25,12 +25,12 @@ class TerminalQuestion {
   TerminalQuestion(const TerminalQuestion&) = delete;
   TerminalQuestion& operator=(const TerminalQuestion&) = delete;
 
-  /// Whether there is somebody to ask: standard input is a terminal.
+  /// Whether a user can be asked: standard input is a terminal.
   static bool is_possible();
-  /// `on_answer` comes once, from the loop: one line, or null when nobody can be asked, the
-  /// terminal was closed, or the answer ended with Ctrl-D.
+  /// `on_answer` is called once, from the loop: with one line, or with null if no user can be
+  /// asked, the terminal was closed, or the answer ended with Ctrl-D.
   void ask(const std::string& question, OnAnswer on_answer);
-  /// One waits for its answer.
+  /// Whether a question waits for its answer.
   bool is_open() const { return readable_ != nullptr; }
 
  private:

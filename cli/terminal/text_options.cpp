@@ -16,7 +16,7 @@ TextOptions text_options() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return options;
   if (size.ws_col > 0) options.width = size.ws_col;
-  if (size.ws_row > 1) options.height = size.ws_row - 1;  // the prompt comes below
+  if (size.ws_row > 1) options.height = size.ws_row - 1;  // leaves a line for the prompt
   return options;
 }
 

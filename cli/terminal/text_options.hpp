@@ -5,7 +5,7 @@
 
 namespace train {
 
-/// What the terminal takes, where standard output is one; else what is the same everywhere.
+/// The options that fit the terminal on standard output; fixed defaults if it is not a terminal.
 TextOptions text_options();
 
 }  // namespace train

@@ -18,11 +18,11 @@ using Words = std::vector<std::string>;
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
-// The command that was chosen, and its name as it was typed: "train task logs".
+// The chosen command, and its name as typed: "train task logs".
 struct Chosen {
   const CLI::App* command;
   std::string typed;
-  std::size_t words = 0;  ///< of the arguments
+  std::size_t words = 0;  ///< number of arguments in the name
 };
 
 Chosen chosen_command(const CLI::App& app, const Words& arguments) {
@@ -38,7 +38,7 @@ Chosen chosen_command(const CLI::App& app, const Words& arguments) {
   return chosen;
 }
 
-// The names of the commands that people use; those in an empty group are hidden.
+// The names of the commands for users; commands in an empty group are hidden.
 Words command_names(const CLI::App& app) {
   Words names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -46,7 +46,7 @@ Words command_names(const CLI::App& app) {
   return names;
 }
 
-// The commands of this name anywhere: whoever writes 'train kill' means 'train task kill'.
+// The commands of this name on any level: a user who types 'train kill' means 'train task kill'.
 Words commands_named(const std::string& name, const CLI::App& app, const std::string& typed) {
   Words found;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -98,8 +98,8 @@ Error no_such_command(const CLI::App& app, const Chosen& chosen, const Words& ar
                meant.empty() ? all : meant, chosen);
 }
 
-// A command was given where an experiment is expected: shows where it goes. What stands before it
-// are options of ours, what follows it is its own.
+// A command was given in the place of an experiment: shows where it belongs. The words before it
+// are options of train, the words after it are its own.
 Error command_without_dashes(const Chosen& chosen, const CLI::Option& config,
                              const Words& arguments, const Words& extra) {
   constexpr std::size_t longest = 200;
@@ -134,7 +134,7 @@ Error too_many_words(const CLI::App& app, const Chosen& chosen, const Words& arg
     return unknown_option(chosen, extra.empty() ? "" : extra.front());
   const CLI::Option* config = chosen.command->get_option_no_throw("CONFIG");
   const bool has_config = config != nullptr && config->count() > 0;
-  // A command cannot stand in for an experiment that is required.
+  // Only if the experiment is optional: a command cannot replace a required one.
   if (has_config && !config->get_required())
     return command_without_dashes(chosen, *config, arguments, extra);
   const std::string taken =

@@ -13,13 +13,13 @@ class ParseError;
 
 namespace train {
 
-/// What is wrong with a command line that `app` refused with `error`, in words of the user: the
-/// word at fault, the nearest command or option, and what to type instead. `arguments` are those
-/// before `--`, without the program. Always class `usage`.
+/// Describes what is wrong with a command line that `app` refused with `error`: the word at fault,
+/// the nearest command or option, and what to type instead. `arguments` are those before `--`,
+/// without the program name. Always class `usage`.
 Error usage_error(const CLI::App& app, const CLI::ParseError& error,
                   const std::vector<std::string>& arguments);
 
-/// What is wrong with `-- command` after a command of `train` that runs no ranks.
+/// The error for `-- command` after a command of `train` that runs no ranks.
 Error command_without_ranks(const CLI::App& app, const std::vector<std::string>& arguments,
                             const std::vector<std::string>& command);
 

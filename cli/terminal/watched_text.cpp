@@ -17,7 +17,7 @@ namespace train {
 
 namespace {
 
-// As much of a text as a terminal shows at once.
+// As much of a text as fits on the terminal.
 std::string screenful(const std::string& text, const ScreenSize& screen) {
   std::vector<std::string> lines = split_lines(text);
   const std::size_t most = std::max<std::size_t>(screen.lines, 3) - 1;

@@ -9,21 +9,21 @@
 
 namespace train {
 
-/// The terminal on standard output; nothing where it is none.
+/// The terminal on standard output; nothing if it is not a terminal.
 std::optional<ScreenSize> screen_of_stdout();
 
-/// A text that is shown on standard output again and again.
+/// A text that is shown on standard output repeatedly.
 class WatchedText {
  public:
-  /// What to write next: on a terminal always, over what was written before, as much as it shows at
-  /// once; else the text where `facts` are others than before, which leave out how time passes.
+  /// What to write next. On a terminal: always the text, over the previous one, as much as fits on
+  /// the screen. Otherwise: the text only if `facts` have changed; they omit elapsed times.
   std::string next(const std::string& text, std::string facts);
 
  private:
   std::string shown_;
 };
 
-/// Whether nobody reads standard output any more.
+/// Whether the reader of standard output is gone.
 bool has_no_reader();
 
 }  // namespace train

@@ -20,8 +20,8 @@ Place whole(const std::string& variable) { return {"$" + variable, 0, 0, {}}; }
 constexpr const char* form_of_counted = "lines are 'host slots queue processors'";
 constexpr const char* form_of_pairs = "hosts and numbers take turns: 'node01 8 node02 8'";
 
-// Hosts in the order in which a scheduler's list names them first, with the slots that all its
-// entries give them. Naming a host again is no fault here.
+// Hosts in the order in which a scheduler's list first names them, with the total slots of their
+// entries. Repeated hosts are allowed here.
 class HostCounts {
  public:
   explicit HostCounts(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
@@ -29,16 +29,16 @@ class HostCounts {
   // One line of a file, not blank, or the value of a variable.
   struct Line {
     const std::string& source;
-    std::string_view context;  // what messages begin with: "$PBS_NODEFILE"; may be empty
+    std::string_view context;  // prefix of messages: "$PBS_NODEFILE"; may be empty
     int number = 0;
     std::string_view text;
   };
 
-  // `host`: one slot more (PBS, LSF).
+  // `host`: one more slot (PBS, LSF).
   void add_repeated(const Line& line);
   // `host slots queue processors` (Grid Engine).
   void add_counted(const Line& line);
-  // `host-gpuN`: GPU N of a host that is there already (Torque).
+  // `host-gpuN`: GPU N of a host that was added before (Torque).
   void add_gpu(const Line& line);
   // `host host host`, one slot each.
   void add_names(const Line& line);
@@ -48,7 +48,7 @@ class HostCounts {
   std::size_t size() const { return hosts_.size(); }
   bool is_each_once() const { return is_each_once_; }
   void set_slots(int each);
-  // Leaves out the first host if it has one slot; its name.
+  // Removes the first host if it has one slot; returns its name.
   std::optional<std::string> drop_first_of_one_slot();
   std::vector<Host> take() { return std::move(hosts_); }
 
@@ -144,7 +144,7 @@ void HostCounts::add_gpu(const Line& line) {
                   {0, fmt::format("more than {} GPUs on one host", most_gpus), {}});
   devices.push_back(*index);
   host.accelerators = static_cast<int>(devices.size());
-  host.slots.reset();  // they are the GPUs
+  host.slots.reset();  // the GPUs are the slots
 }
 
 void HostCounts::add_names(const Line& line) {
@@ -177,7 +177,7 @@ std::optional<std::string> HostCounts::drop_first_of_one_slot() {
   return name;
 }
 
-// What the variables of one scheduler say, read into counts.
+// Reads the variables of one scheduler into counts.
 class AllocationReader {
  public:
   AllocationReader(const EnvironmentMap& environment, const FileText& text_of)
@@ -221,7 +221,7 @@ class AllocationReader {
   Result<HostInventory> read(const char* job, const char* id, const std::string& variable,
                              Body body) {
     if (auto done = body(); !done) return tl::make_unexpected(done.error());
-    // A variable may hold nothing but blanks.
+    // A variable may contain only blanks.
     if (!diagnostics_.has_errors() && hosts_.size() == 0)
       diagnostics_.error(whole(variable), variable, "no hosts in it",
                          "name the hosts with -H or --hostfile");
@@ -233,7 +233,7 @@ class AllocationReader {
     return HostInventory{source, hosts_.take(), diagnostics_.take_warnings(source)};
   }
 
-  // One host, or one GPU, a line.
+  // Reads a file with one host, or one GPU, per line.
   Result<void> read_file(const std::string& variable,
                          void (HostCounts::*add)(const HostCounts::Line&)) {
     const std::string& file = environment_.at(variable);
@@ -262,7 +262,7 @@ class AllocationReader {
     return {};
   }
 
-  // Some sites list every host once and say the rest in a number.
+  // Some sites list every host once and give the number of slots in a variable.
   void set_slots_of_pbs() {
     const std::string* each = find_variable(environment_, "PBS_NUM_PPN");
     if (each == nullptr || !hosts_.is_each_once()) return;

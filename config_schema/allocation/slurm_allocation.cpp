@@ -32,7 +32,7 @@ class SlurmReader {
   SlurmReader(const EnvironmentMap& environment, Diagnostics& diagnostics)
       : environment_(environment), diagnostics_(diagnostics), hosts_(diagnostics) {}
 
-  // The component of variables named NAME + suffix.
+  // Reads the component whose variables are named NAME + suffix.
   void read(const std::string& suffix) {
     suffix_ = suffix;
     const Variable list = first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
@@ -58,7 +58,7 @@ class SlurmReader {
 
   Variable variable(const std::string& name) const {
     for (const std::string& full : {name + suffix_, name}) {
-      // What only the first component has does not speak of the others.
+      // A variable that only the first component has does not apply to the others.
       const bool is_of_another = full == name && !suffix_.empty() && !suffix_.ends_with("_0");
       const std::string* value = is_of_another ? nullptr : find_variable(environment_, full);
       if (value != nullptr) return {full, *value};
@@ -107,7 +107,7 @@ class SlurmReader {
     }
   }
 
-  // A number for each host of the component; none when the variable is not set or wrong.
+  // One number for each host of the component; empty if the variable is not set or invalid.
   std::vector<int> per_node(const Variable& variable) {
     if (variable.value.empty()) return {};
     auto counts = read_slurm_counts(variable.value);
@@ -155,7 +155,7 @@ class SlurmReader {
     return std::nullopt;
   }
 
-  // Whether the GPUs of every host are known.
+  // Sets the GPUs of every host; returns whether they are known.
   bool read_gpus(const std::vector<int>& tasks) {
     if (const auto each = gpus(variable("SLURM_GPUS_PER_NODE"))) return set_gpus(*each);
     if (const auto each = gpus(variable("SLURM_GPUS_PER_TASK")); each && !tasks.empty()) {
@@ -177,7 +177,7 @@ class SlurmReader {
     return false;
   }
 
-  // GPUs of the job on the node of this process.
+  // The job's GPUs on the node of this process.
   std::optional<int> gpus_here() {
     if (const auto here = number(variable("SLURM_GPUS_ON_NODE"), 0)) return here;
     const Variable list = variable("SLURM_JOB_GPUS");
@@ -218,8 +218,9 @@ std::string source_of(const EnvironmentMap& environment, const std::string& vari
   return fmt::format("Slurm job (${})", variable);
 }
 
-// Each task of a step would start the same ranks on the same hosts. The first one may: an
-// interactive shell (srun --pty) is the first task of a step of any size.
+// Refuses tasks of a step other than the first: each would start the same ranks on the same hosts.
+// The first one is allowed: an interactive shell (srun --pty) is the first task of a step of any
+// size.
 Result<void> check_task(const EnvironmentMap& environment) {
   const std::string* task = find_variable(environment, "SLURM_PROCID");
   if (task == nullptr || *task == "0") return {};

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int restarts_of_determined = 5;
 
-// Paths are compared without touching a disk.
+// Compares paths as text, without file system access.
 std::vector<std::string> steps_of(std::string_view path) {
   std::vector<std::string> steps;
   for (const std::string_view step : split(path, '/')) {
@@ -75,7 +75,7 @@ class StorageReader {
     const GivenValue* host = given("host_path");
     const GivenValue* storage = given("storage_path");
     if (!storage) storage = given("checkpoint_path");
-    if (!host) return {};  // an error, which was said
+    if (!host) return {};  // an error that was reported already
     const auto root = steps_of(host->node->text);
     auto steps = root;
     if (storage) {

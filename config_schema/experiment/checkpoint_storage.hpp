@@ -7,7 +7,7 @@
 namespace train {
 
 /// Reads where checkpoints go (Determined's `checkpoint_storage`) into `config.checkpoints`, and
-/// how often a trial is restarted where the file leaves that to Determined's default. Keys that
+/// the number of restarts of a trial if the file leaves it to Determined's default. Keys that
 /// contradict each other, and a folder without a path, are errors.
 void read_checkpoint_storage(const FieldReader& fields, Diagnostics& diagnostics,
                              ExperimentConfig& config);

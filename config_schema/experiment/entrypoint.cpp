@@ -28,7 +28,7 @@ std::string_view base_name(std::string_view path) { return path.substr(path.rfin
 
 bool is_python(std::string_view word) { return base_name(word).substr(0, 6) == "python"; }
 
-// Where the program stands, behind `exec`, `env NAME=value` and the like.
+// The index of the program, after `exec`, `env NAME=value` and the like.
 std::size_t program_index(const Words& words) {
   std::size_t i = 0;
   while (i < words.size()) {
@@ -81,7 +81,7 @@ std::optional<std::string> host_launcher(const Words& words) {
   return std::nullopt;
 }
 
-// The index of the wrapped command's first word, or trouble.
+// The index of the wrapped command's first word, or the reason why there is none.
 tl::expected<std::size_t, WrapperTrouble> wrapped_command(const Words& words, std::size_t module) {
   const std::string& wrapper = words[module].text;
   for (std::size_t i = module + 1; i < words.size(); ++i) {
@@ -108,7 +108,7 @@ tl::expected<std::size_t, WrapperTrouble> wrapped_command(const Words& words, st
                                             "write the command that each rank runs"});
 }
 
-// As the wrappers do, a script runs under the interpreter that ran the wrapper.
+// Like the wrappers, runs a script with the interpreter that ran the wrapper.
 bool needs_interpreter(const std::string& word) {
   return word.size() > 3 && word.substr(word.size() - 3) == ".py";
 }
@@ -140,14 +140,15 @@ bool is_numbered_python(std::string_view name) {
   return is_python(name) && name.substr(6).find_first_not_of("0123456789.") == name.npos;
 }
 
-// Neither an option, nor a channel of julia's, nor what the system makes when it is opened.
+// Excludes options, channels of Julia, and names of files that the system generates when they are
+// opened.
 bool is_path_of_file(std::string_view path) {
   const bool is_option = path.empty() || path.front() == '-' || path.front() == '+';
   return !is_option && !path.starts_with("/dev/") && !path.starts_with("/proc/");
 }
 
-// The first two words of a shell line of one command, behind variables that it sets; none where a
-// shell would make anything else of them.
+// The first two words of a shell line of one command, after the variables that it sets; empty if a
+// shell would change them.
 std::vector<std::string> first_plain_words(std::string_view line) {
   line = trim(line);
   const bool sets_path = line.starts_with("PATH=") || line.find(" PATH=") != line.npos;
@@ -172,7 +173,7 @@ Entrypoint with_words(Entrypoint entrypoint, const std::vector<std::string>& wor
     entrypoint.argv.insert(entrypoint.argv.end(), words.begin(), words.end());
     return entrypoint;
   }
-  // A final line end (of a block scalar) would make the words a command of their own.
+  // A trailing newline (of a block scalar) would make the words a separate command.
   while (!words.empty() && !entrypoint.shell.empty() && entrypoint.shell.back() == '\n')
     entrypoint.shell.pop_back();
   if (!words.empty()) entrypoint.shell += " " + shell_line(words);
@@ -209,7 +210,7 @@ std::optional<InterpretedScript> find_script(const Entrypoint& entrypoint) {
   const bool is_known =
       is_shell || is_numbered_python(interpreter) || is_among(interpreter, other_interpreters);
   if (!is_known || !is_path_of_file(path)) return std::nullopt;
-  // `node inspect train.js`, and `node train` for train.js.
+  // Excludes `node inspect train.js`, and `node train` for train.js.
   if (interpreter == "node" && !path.ends_with("js")) return std::nullopt;
   return InterpretedScript{std::string(interpreter), path, is_shell && path.find('/') == path.npos,
                            words[0]};

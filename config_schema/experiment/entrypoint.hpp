@@ -10,28 +10,29 @@
 
 namespace train {
 
-/// The entrypoint with more words: appended as they are to a list, quoted to a shell line; the
-/// words themselves when there was none.
+/// The entrypoint with more words: appended unchanged to a list, quoted to a shell line; the words
+/// themselves if there is no entrypoint.
 Entrypoint with_words(Entrypoint entrypoint, const std::vector<std::string>& words);
 
 /// The launcher of one process per device that an entrypoint runs ("torchrun", "accelerate
-/// launch"); nothing when it runs none. Every simple command of a shell line is looked at.
+/// launch"); nothing if it runs none. Examines every simple command of a shell line.
 std::optional<std::string> find_host_launcher(const Entrypoint& entrypoint);
 
-/// A script that an interpreter is told to run.
+/// A script that an interpreter runs.
 struct InterpretedScript {
-  std::string interpreter;           ///< "python3", without its folder
-  std::string path;                  ///< absolute, or from the working directory
-  bool is_searched_in_path = false;  ///< as well, as shells do with a name without a slash
-  std::string program = {};          ///< the interpreter as it is written: "/opt/venv/bin/python3"
+  std::string interpreter;  ///< "python3", without its folder
+  std::string path;         ///< absolute, or relative to the working directory
+  /// Also searched in PATH, as shells do for a name without a slash.
+  bool is_searched_in_path = false;
+  std::string program = {};  ///< the interpreter as written: "/opt/venv/bin/python3"
 };
 
-/// The script that the first word of an entrypoint, an interpreter that is known, runs: the second
-/// word, where that is the plain path of a file. Nothing for options (`python3 -m ...`), and for a
-/// shell line of more than one command or whose first words a shell would expand.
+/// The script of an entrypoint whose first word is a known interpreter: the second word, if that is
+/// the plain path of a file. Nothing for options (`python3 -m ...`), for a shell line of more than
+/// one command, and if a shell would expand the first words.
 std::optional<InterpretedScript> find_script(const Entrypoint& entrypoint);
 
-/// What is wrong with a `determined.launch.*` wrapper that cannot be unwrapped, and what to write.
+/// Why a `determined.launch.*` wrapper cannot be unwrapped, and what to write.
 struct WrapperTrouble {
   std::string message;
   std::string hint;
@@ -44,8 +45,9 @@ struct Unwrapped {
   std::optional<WrapperTrouble> trouble;
 };
 
-/// Determined's wrappers start one process per slot; train does that itself, so the command that
-/// they wrap is what each rank runs. Their form: `[flags --] command...` or `--trial module:Class`.
+/// Removes the wrapper: Determined's wrappers start one process per slot, which train does itself,
+/// so each rank runs the wrapped command. Their form: `[flags --] command...` or `--trial
+/// module:Class`.
 Unwrapped unwrap_determined(const Entrypoint& entrypoint);
 
 /// Whether this is a trial class ("model_def:MNistTrial") of an old Determined file.

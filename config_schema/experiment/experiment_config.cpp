@@ -75,7 +75,7 @@ class ExperimentReader {
         found_(refused_for(purpose)),
         fields_(experiment_fields(), found_) {}
 
-  /// `faults` are what was found wrong with the tree itself.
+  /// `faults` are the faults of the tree itself.
   Result<ExperimentConfig> read(const YamlNodePtr& root, Diagnostics faults);
 
  private:
@@ -98,7 +98,7 @@ class ExperimentReader {
   FieldReader fields_;
   Hyperparameters hyperparameters_;
   ExperimentConfig config_;
-  bool has_entrypoint_ = false;  // written, right or wrong
+  bool has_entrypoint_ = false;  // written, valid or not
 };
 
 void ExperimentReader::read_names() {
@@ -303,7 +303,7 @@ void ExperimentReader::read_values() {
                 "'max_restarts' is 0 here where Determined's default is 5");
 }
 
-// The tree with plain hyperparameters alone.
+// The tree with only the plain hyperparameters.
 YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
   constexpr std::string_view key = "hyperparameters";
   const YamlEntry* found = root->find(key);

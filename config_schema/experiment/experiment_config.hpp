@@ -22,19 +22,19 @@ namespace train {
 /// What each rank runs. Exactly one of the two is non-empty.
 struct Entrypoint {
   std::string shell;              ///< run by `/bin/sh -c`
-  std::vector<std::string> argv;  ///< exec'd as it is, byte for byte
+  std::vector<std::string> argv;  ///< executed unchanged, byte for byte
 
   bool empty() const { return shell.empty() && argv.empty(); }
   bool operator==(const Entrypoint&) const = default;
 };
 
-/// What one worker takes from its host.
+/// What one worker needs on its host.
 struct WorkerNeeds {
-  Quantity slots;           ///< GPUs, or places for a worker where hosts have none; 0: CPU only
-  bool gpus_named = false;  ///< GPUs were asked for by that name: places without GPUs are refused
+  Quantity slots;           ///< GPUs, or worker slots on hosts without GPUs; 0: CPU only
+  bool gpus_named = false;  ///< GPUs were requested by that name: slots without GPUs are refused
   bool tpus_named = false;  ///< `slots` are TPU chips: only hosts with TPUs have them
-  Quantity cpus;            ///< 0: none were asked for
-  bool cpus_named = false;  ///< CPUs were asked for by name, not by default
+  Quantity cpus;            ///< 0: none requested
+  bool cpus_named = false;  ///< CPUs were requested by name, not by default
   std::optional<std::uint64_t> memory;     ///< bytes
   std::map<std::string, Quantity> custom;  ///< any other resource, by name
   std::string accelerator_type;            ///< Ray's constant; empty: any
@@ -42,8 +42,8 @@ struct WorkerNeeds {
   bool operator==(const WorkerNeeds&) const = default;
 };
 
-/// What the trainer takes on rank 0's host, beside its workers (Ray's `trainer_resources`; where a
-/// ScalingConfig says nothing of it, Ray's default of one CPU).
+/// What the trainer needs on rank 0's host, beside its workers (Ray's `trainer_resources`; if a
+/// ScalingConfig does not set it, Ray's default of one CPU).
 struct TrainerNeeds {
   Quantity gpus;
   Quantity cpus;
@@ -55,7 +55,7 @@ struct TrainerNeeds {
   bool operator==(const TrainerNeeds&) const = default;
 };
 
-/// Whole TPU slices, with as many workers on each of their hosts.
+/// Whole TPU slices, with the same number of workers on each of their hosts.
 struct SliceNeeds {
   int slices = 1;          ///< >= 1
   int hosts = 1;           ///< of each slice, >= 1
@@ -68,10 +68,11 @@ struct SliceNeeds {
 
 /// How many trials an experiment has, and how many may run at once.
 struct SearchSize {
-  std::optional<std::int64_t> trials = 1;         ///< nothing: the searcher does not say
+  std::optional<std::int64_t> trials = 1;         ///< nothing: the searcher does not determine it
   std::optional<std::int64_t> most_at_once = {};  ///< `max_concurrent_trials`
-  std::optional<std::int64_t> most_slots = {};    ///< `max_slots`: of all trials at once
-  bool ends_early = false;  ///< what it reports, or its time, may end even a trial that is alone
+  std::optional<std::int64_t> most_slots = {};    ///< `max_slots`: for all trials together
+  /// Its reports or its time limit may end a trial even if it is the only one.
+  bool ends_early = false;
 
   bool operator==(const SearchSize&) const = default;
 };
@@ -83,12 +84,13 @@ enum class Framework { torch, jax, tensorflow, deepspeed, horovod, mpi, none };
 enum class CollectiveBackend { automatic, nccl, gloo, mpi, ucc };
 enum class VisibleDevices { automatic, shared, per_rank };
 enum class Processes { per_rank, per_host };
-/// What happens to output when the room for it on a host is used up.
+/// What happens to output when its space on a host is used up.
 enum class SpoolOverflow { block, drop };
 
-/// Whether hosts look which of each other they reach before ranks start, and by which network.
+/// Whether hosts check before the ranks start which of the other hosts they can reach, and through
+/// which network.
 enum class NetworkUse { automatic, none };
-/// Whether hosts hold what a trial takes of them, for it alone.
+/// Whether slots and other resources are leased exclusively for a trial.
 enum class Leasing { automatic, none };
 /// Which cores of its host a rank may run on.
 enum class CpuBinding { none, automatic, node, socket, exclusive };
@@ -102,10 +104,10 @@ struct GpuWait {
   bool operator==(const GpuWait&) const = default;
 };
 
-/// A wait without an end: longer than any machine runs, and short enough to be added to instants.
+/// A wait without a limit: longer than any machine runs, and short enough to be added to instants.
 inline constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365 * 100);
-/// How long ranks go on once their launcher has died, unless they are meant to outlive it: it may
-/// only have been the network.
+/// How long ranks continue after their launcher has gone, unless they are meant to outlive it: only
+/// the network may have failed.
 inline constexpr std::chrono::milliseconds brief_launcher_wait{5'000};
 
 /// The words that a file uses: "auto", "strict_pack", "per_rank", ...
@@ -118,7 +120,7 @@ std::string_view to_string(VisibleDevices devices);
 std::string_view to_string(Processes processes);
 std::string_view to_string(CpuBinding binding);
 
-/// A variable of every rank. Without a value it is taken from the launcher's environment and never
+/// A variable of every rank. Without a value it is copied from the launcher's environment and never
 /// shown.
 struct EnvironmentVariable {
   std::string name;
@@ -136,32 +138,32 @@ struct WrittenKey {
   bool operator==(const WrittenKey&) const = default;
 };
 
-/// The keys that were written, by the path of their field; keys that are another place for a field
-/// are under the path of that field. Only messages use this: two experiments that ask for the same
-/// are equal, however they are written.
+/// The keys that were written, by the path of their field; a key that is an alias of a field is
+/// listed under the path of that field. Used only in messages: two experiments that request the
+/// same are equal, however they are written.
 struct WrittenKeys {
   std::map<std::string, std::vector<WrittenKey>, std::less<>> keys;
 
   bool operator==(const WrittenKeys&) const { return true; }
 };
 
-/// Where the ranks of an experiment keep what they have learned.
+/// Where the ranks of an experiment store checkpoints.
 struct CheckpointStorage {
-  /// A folder that all hosts share, absolute; empty: none that train knows of.
+  /// A folder that all hosts share, absolute; empty: train knows of none.
   std::string directory;
-  std::string json;          ///< `checkpoint_storage` as one line of JSON; empty: it says no type
+  std::string json;          ///< `checkpoint_storage` as one line of JSON; empty: it has no type
   bool has_secrets = false;  ///< the JSON is never shown
 
   bool operator==(const CheckpointStorage&) const = default;
 };
 
-/// What follows when a rank prints a line (Determined's `log_policies`).
+/// The reaction to a line that a rank prints (Determined's `log_policies`).
 struct LogPolicy {
   std::string name;              ///< may be empty
-  std::string pattern;           ///< of RE2; looked for anywhere in a line
+  std::string pattern;           ///< an RE2 expression; may match anywhere in a line
   bool cancels_retries = false;  ///< a failure is not followed by another attempt
-  bool excludes_node = false;    ///< no further attempt is to use the rank's host
-  std::string signal;            ///< a word that the attempt is marked with; may be empty
+  bool excludes_node = false;    ///< later attempts do not use the rank's host
+  std::string signal;            ///< a label for the attempt; may be empty
 
   bool operator==(const LogPolicy&) const = default;
 };
@@ -169,13 +171,13 @@ struct LogPolicy {
 /// The ranks of a trial whose reports count in a search: rank 0, or all.
 enum class ReportingRanks { first, all };
 
-/// What counts of what ranks report (`metrics`).
+/// Which reports of ranks count (`metrics`).
 struct MetricsConfig {
   ReportingRanks ranks = ReportingRanks::first;
-  /// Of RE2, with named groups: what these match in a line that a rank prints is a report.
+  /// RE2 expressions with named groups: a match in a line that a rank prints is a report.
   std::vector<std::string> patterns = {};
 
-  /// Whether what this rank reports counts in a search.
+  /// Whether the reports of this rank count in a search.
   bool counts(int rank) const { return rank == 0 || ranks == ReportingRanks::all; }
   bool operator==(const MetricsConfig&) const = default;
 };
@@ -187,7 +189,7 @@ struct ExperimentConfig {
   std::string description;
   Entrypoint entrypoint;
   std::string working_directory;  ///< empty: the launcher's own
-  std::string context_directory;  ///< that goes to the hosts (`runtime_env`); empty: none is named
+  std::string context_directory;  ///< sent to the hosts (`runtime_env`); empty: none given
 
   int workers = 1;           ///< ranks of the trial, >= 1
   WorkerNeeds needs;         ///< of each worker
@@ -197,7 +199,7 @@ struct ExperimentConfig {
   bool is_single_node = false;
   bool allow_heterogeneous = false;
   std::string resource_pool;  ///< empty: any
-  /// What the labels of hosts must be: of all workers, or one selector for each worker, in order.
+  /// Label selectors for hosts: one for all workers, or one for each worker, in order.
   std::vector<LabelSelector> label_selectors;
   TrainerNeeds trainer;
   std::optional<SliceNeeds> slices;  ///< the trial takes whole TPU slices
@@ -206,9 +208,9 @@ struct ExperimentConfig {
   BatchRemainder batch_remainder = BatchRemainder::drop;
   BatchSplit batch_split = BatchSplit::even;
   int aggregation_frequency = 1;
-  bool gradient_compression = false;      ///< for the workers to do
-  bool average_training_metrics = false;  ///< for the workers to do
-  bool auto_tune_tensor_fusion = false;   ///< for the workers, or Horovod, to do
+  bool gradient_compression = false;      ///< used by the workers only
+  bool average_training_metrics = false;  ///< used by the workers only
+  bool auto_tune_tensor_fusion = false;   ///< used by the workers, or Horovod, only
 
   Framework framework = Framework::torch;
   CollectiveBackend backend = CollectiveBackend::automatic;
@@ -218,71 +220,73 @@ struct ExperimentConfig {
   GpuWait gpu_wait;
 
   std::vector<EnvironmentVariable> environment;
-  /// Variables of the launcher's own environment that the ranks get when they are set there.
+  /// Variables that ranks inherit from the launcher's environment if they are set there.
   std::vector<std::string> forward_environment = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
                                                   "PYTHONPATH", "LD_LIBRARY_PATH"};
-  std::string hyperparameters_json = "{}";  ///< one line of JSON, without what is searched
-  std::vector<std::string> searched;        ///< paths of what a search chooses
+  std::string hyperparameters_json = "{}";  ///< one line of JSON, without searched parameters
+  std::vector<std::string> searched;        ///< paths of searched parameters
   std::string searcher = "single";
   SearchSize search;
-  std::optional<SearchConfig> search_config;  ///< nothing: one trial of which nothing is chosen
-  std::optional<std::uint32_t> trial_seed;    ///< of the one trial of a search that this is
+  std::optional<SearchConfig> search_config;  ///< nothing: one trial without searched parameters
+  std::optional<std::uint32_t> trial_seed;    ///< the seed, if this is one trial of a search
   std::string data_json = "{}";               ///< one line of JSON
 
   Leasing leases = Leasing::automatic;
   NetworkUse network = NetworkUse::automatic;
-  bool allow_busy = false;  ///< GPUs that processes outside of `train` use are taken all the same
+  bool allow_busy = false;  ///< also uses GPUs that processes outside of `train` use
   CheckpointStorage checkpoints;
   std::vector<LogPolicy> log_policies;
   MetricsConfig metrics;
   int max_restarts = 0;
-  /// Among one user's tasks that wait for the same slots: 1 comes first, 99 last, as in Determined.
+  /// Order among one user's tasks that wait for the same slots: 1 comes first, 99 last, as in
+  /// Determined.
   int priority = 42;
-  /// Before the first restart; twice as long before each further one, up to a minute.
+  /// Delay before the first restart; doubles with each further one, up to a minute.
   std::chrono::milliseconds restart_delay{1'000};
-  /// Nothing: `block` while the launcher is in the foreground, else `drop`.
+  /// Nothing: `block` if the launcher is in the foreground, else `drop`.
   std::optional<SpoolOverflow> spool_overflow;
-  /// Of the whole task, from the first start of its ranks. Nothing: any.
+  /// Limit for the whole task, from the first start of its ranks. Nothing: no limit.
   std::optional<std::chrono::milliseconds> max_runtime;
-  std::string stop_signal = "TERM";                    ///< without SIG
-  std::chrono::milliseconds stop_notice{0};            ///< from the stop file to the stop signal
-  std::chrono::milliseconds stop_grace{10'000};        ///< from there to SIGKILL
-  std::chrono::milliseconds reconnect_window{60'000};  ///< 0: a host out of reach is lost
-  /// How long ranks go on without a launcher (`on_launcher_loss`): `brief_launcher_wait`, a time,
-  /// or `for_ever`. Nothing: the first while the launcher is in the foreground, else the last.
+  std::string stop_signal = "TERM";              ///< without SIG
+  std::chrono::milliseconds stop_notice{0};      ///< from the stop file to the stop signal
+  std::chrono::milliseconds stop_grace{10'000};  ///< from the stop signal to SIGKILL
+  /// How long an unreachable host may take to come back; 0: it is lost at once.
+  std::chrono::milliseconds reconnect_window{60'000};
+  /// How long ranks continue without a launcher (`on_launcher_loss`): `brief_launcher_wait`, a
+  /// time, or `for_ever`. Nothing: the first if the launcher is in the foreground, else the last.
   std::optional<std::chrono::milliseconds> launcher_wait;
-  std::optional<std::uint64_t> log_limit;  ///< bytes that are kept of what a rank prints
+  std::optional<std::uint64_t> log_limit;  ///< bytes of a rank's output that are kept
 
-  WrittenKeys written;               ///< of what a worker and a trial take, and of where they run
-  std::vector<Diagnostic> warnings;  ///< legal, but worth a line
+  WrittenKeys written;  ///< keys for the needs of a worker and a trial, and for where they run
+  std::vector<Diagnostic> warnings;  ///< legal, but reported to the user
   std::vector<Obstacle> obstacles;   ///< legal, but a launch refuses it
 
   bool operator==(const ExperimentConfig&) const = default;
 };
 
-/// What the command line adds to an experiment: `-n`, `--batch`, `--max-runtime`, `--set`, and what
-/// follows `--`.
+/// Changes from the command line: `-n`, `--batch`, `--max-runtime`, `--set`, and the words after
+/// `--`.
 struct ExperimentOverrides {
-  /// -n: slots of the trial. Where the file counts workers that take no slots, it counts workers.
+  /// -n: slots of the trial. If the file counts workers without slots, it is the number of workers.
   std::optional<int> slots = {};
   std::optional<std::uint64_t> global_batch = {};  ///< --batch
-  std::optional<std::string> max_runtime = {};     ///< --max-runtime, as it was written
+  std::optional<std::string> max_runtime = {};     ///< --max-runtime, as written
   std::vector<std::string> settings = {};          ///< --set key.path=value, in order
   std::vector<std::string> command =
       {};  ///< after `--`: appended to the entrypoint, or the entrypoint
-  /// Of a command without a file: its ranks where nothing says how many. Such a command fills its
-  /// hosts in order, as other launchers do, unless a setting says otherwise. Nothing: there is a
-  /// file.
+  /// For a command without a file: the number of ranks if nothing else gives it. Such a command
+  /// fills its hosts in order, as other launchers do, unless a setting says otherwise. Nothing:
+  /// there is a file.
   std::optional<int> workers = {};
 };
 
-/// What an experiment is read for. What is legal but cannot run in this version is refused by a
-/// launch, and by a plan if nothing can be planned with it. A check accepts it, and also an
-/// experiment without an entrypoint.
+/// The purpose of reading an experiment. Legal features that this version cannot run are refused by
+/// a launch, and by a plan if they prevent planning. A check accepts them, and also an experiment
+/// without an entrypoint.
 enum class ReadFor { launching, planning, checking };
 
-/// Reads an experiment, applies the overrides, and checks it. Errors are of class `config`, all of
-/// the input at once, ordered by line; an override's place is its flag.
+/// Reads an experiment, applies the overrides, and checks it. Errors are of class `config`, all
+/// errors of the input together, ordered by line; the place of an override is its flag.
 Result<ExperimentConfig> parse_experiment(const SourceText& source,
                                           const ExperimentOverrides& overrides = {},
                                           ReadFor purpose = ReadFor::launching);

@@ -18,7 +18,7 @@ bool is_device(std::string_view key) {
   return key == "cpu" || key == "cuda" || key == "gpu" || key == "rocm";
 }
 
-// Checks a variable's name and value; says what is wrong with them.
+// Checks a variable's name and value; reports faults.
 bool check_variable(const EnvironmentVariable& variable, const std::string& path,
                     Diagnostics& diagnostics) {
   if (!is_variable_name(variable.name)) {
@@ -44,7 +44,7 @@ std::vector<EnvironmentVariable> read_list(const YamlNode& list, Diagnostics& di
           fmt::format("'{}' must hold NAME=VALUE, not {}", list_path, describe(*item)));
       continue;
     }
-    // Without '=' it is the launcher's value, as in docker run -e.
+    // Without '=' the launcher's value is used, as in docker run -e.
     const std::size_t equals = item->text.find('=');
     EnvironmentVariable variable{item->text.substr(0, equals), std::nullopt, place};
     if (equals != std::string::npos) variable.value = item->text.substr(equals + 1);
@@ -86,8 +86,8 @@ bool is_by_device(const YamlNode& node) {
   return true;
 }
 
-// Collects the variables of an experiment in order. The later of two in a list counts, as in
-// Determined; two keys that disagree are an error.
+// Collects the variables of an experiment in order. If a list names one twice, the later entry
+// counts, as in Determined; two keys with different values are an error.
 class Collection {
  public:
   Collection(std::vector<EnvironmentVariable>& variables, Diagnostics& diagnostics)

@@ -12,8 +12,8 @@ namespace train {
 /// Whether a variable of that name can exist: not empty, no '=', no zero byte.
 bool is_variable_name(std::string_view name);
 
-/// Reads a mapping of `name: value` into variables; null has no value of its own. Values are taken
-/// as they were written (`012` stays `012`).
+/// Reads a mapping of `name: value` into variables; a null value means the launcher's value. Values
+/// keep their written form (`012` stays `012`).
 std::vector<EnvironmentVariable> read_variables(const YamlNode& mapping, const std::string& path,
                                                 Diagnostics& diagnostics);
 

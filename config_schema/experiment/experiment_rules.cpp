@@ -92,7 +92,7 @@ class Rules {
                         "did you mean 'slots_per_trial'?");
   }
 
-  // Of the trial's own container Determined sets these itself.
+  // Determined sets these keys itself for the trial's own container.
   void check_containers() {
     constexpr const char* own[] = {"image",
                                    "command",

@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// Determined's rules between the keys of an experiment: epochs need records_per_epoch, a grid
-/// search needs counts, lengths of a search, storage paths, Azure's two logins, ...
+/// Determined's rules for combinations of keys: epochs need records_per_epoch, a grid search needs
+/// counts, lengths of a search, storage paths, Azure's two logins, ...
 void check_experiment_rules(const FieldReader& fields, const Hyperparameters& hyperparameters,
                             Diagnostics& diagnostics);
 

@@ -18,8 +18,8 @@ AdaptiveMode mode_of(const std::string& word) {
   return word == "conservative" ? AdaptiveMode::conservative : AdaptiveMode::standard;
 }
 
-// `max_time` in units of `time_metric`; without it `max_length` in its own unit, or in that of
-// `time_metric`, or else in the reports' own step.
+// Reads `max_time` in units of `time_metric`; without it `max_length` in its own unit, or in that
+// of `time_metric`, or else in the reports' own step.
 void read_length(const FieldReader& fields, Diagnostics& diagnostics, SearchConfig& search) {
   search.time_metric = fields.text("searcher.time_metric");
   if (const auto time = fields.integer("searcher.max_time")) {
@@ -164,7 +164,7 @@ std::optional<std::int64_t> product(std::optional<std::int64_t> a, std::int64_t 
   return both;
 }
 
-// Where it is searched, every batch is to have a sample for each worker.
+// If the batch size is searched, every batch must have a sample for each worker.
 void check_drawn_batch(const Hyperparameters& hyperparameters, int workers,
                        Diagnostics& diagnostics) {
   const auto drawn = std::find_if(hyperparameters.searched.begin(), hyperparameters.searched.end(),
@@ -196,7 +196,7 @@ void check_drawn_batch(const Hyperparameters& hyperparameters, int workers,
   }
 }
 
-// Many trials that are all the same are hardly meant.
+// Warns of many identical trials, which are hardly intended.
 void check_draws(const FieldReader& fields, const Hyperparameters& hyperparameters,
                  const ExperimentConfig& config, Diagnostics& diagnostics) {
   const GivenValue* count = fields.given("searcher.max_trials");

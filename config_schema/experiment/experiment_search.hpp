@@ -8,13 +8,13 @@
 
 namespace train {
 
-/// Whether the experiment is a search in Ray Tune's words: in a `tune_config`, or with one of its
+/// Whether the experiment is a search in Ray Tune's form: with a `tune_config`, or with one of its
 /// keys or `param_space` at the top.
 bool speaks_of_tune(const FieldReader& fields);
 
-/// Reads what the experiment searches, and how many trials that makes: fills `search_config`,
-/// `search`, `searcher` and `searched`. `config.slots` must be known. `hyperparameters` are those
-/// of that name; where Tune's `param_space` is given, its take their place.
+/// Reads the search and its number of trials: fills `search_config`, `search`, `searcher` and
+/// `searched`. `config.slots` must be known. `hyperparameters` are those under that key; if Tune's
+/// `param_space` is given, it replaces them.
 void read_search(const FieldReader& fields, Hyperparameters& hyperparameters,
                  Diagnostics& diagnostics, ExperimentConfig& config);
 

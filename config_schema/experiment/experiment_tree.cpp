@@ -15,7 +15,7 @@
 namespace train {
 namespace {
 
-// One step of a path: its word, and where the word stands in the setting.
+// One step of a path: its word, and the word's position in the setting.
 struct Step {
   std::string word;
   YamlMark mark;
@@ -55,7 +55,7 @@ Result<Setting> read_setting(const std::string& text) {
   auto value =
       read_yaml_flag({"--set", text}, equals + 1, ErrorClass::config, experiment_secrets(path));
   if (!value) return tl::make_unexpected(std::move(value.error()));
-  // As it may be shown.
+  // The text with secrets hidden.
   if ((*value)->mark.text) lines = (*value)->mark.text;
   Setting setting;
   std::size_t begin = 0;
@@ -134,7 +134,7 @@ Result<YamlNodePtr> with_setting(const YamlNodePtr& node, const Setting& setting
                 "the path leads through a value that is no mapping");
 }
 
-// A flag of its own, `-n 8`, as the setting that it is short for.
+// The setting that a flag such as `-n 8` stands for.
 Setting short_setting(const std::string& flag, const std::string& value,
                       std::initializer_list<const char*> path) {
   const auto lines = flag_text(flag, value);
@@ -147,7 +147,7 @@ Setting short_setting(const std::string& flag, const std::string& value,
   return setting;
 }
 
-// The batch is replaced in each place that gives it, so that the hyperparameters of the workers
+// Replaces the batch size in each place that gives it, so that the hyperparameters of the workers
 // agree.
 std::vector<Setting> batch_settings(const YamlNode& root, std::uint64_t batch) {
   const std::string value = fmt::format("{}", batch);
@@ -197,7 +197,7 @@ Result<YamlNodePtr> apply_overrides(YamlNodePtr root, const ExperimentOverrides&
 
 namespace {
 
-// It may be a program in a language that nothing tells.
+// The file may be a program whose language cannot be recognised.
 std::string hint_for_no_mapping(const std::string& path) {
   std::string hint = "write 'key: value' lines, such as 'entrypoint: python3 train.py'";
   const bool is_meant_so = path == "-" || path.ends_with(".yaml") || path.ends_with(".yml");
@@ -244,7 +244,7 @@ class Effective {
   Effective(const ExperimentConfig& config, const FieldReader& fields)
       : config_(config), fields_(fields), defaults_(text_of_defaults()) {}
 
-  // `written` may be nullptr: nothing was.
+  // `written` may be nullptr: nothing was written.
   std::shared_ptr<YamlNode> mapping_of(const YamlNode* written, std::string_view path) const {
     auto shown = std::make_shared<YamlNode>();
     shown->kind = YamlKind::mapping;
@@ -270,7 +270,7 @@ class Effective {
     return is_section ? mapping_of(&node, field.path) : shared;
   }
 
-  // A section that was left out is shown for the defaults in it.
+  // A section that was left out is shown if fields in it have defaults.
   YamlNodePtr default_of(const Field& field) const {
     if (wants_default(field)) return default_value(field);
     const bool is_section = has(field.types, mapping) && !field.is_read_apart &&
@@ -286,7 +286,7 @@ class Effective {
     if (fields_.given(field.path)) return false;
     const bool is_tune = config_.searcher == to_string(SearchMethod::tune);
     if (is_tune && (field.path == "hyperparameters" || field.path.starts_with("searcher.")))
-      return false;  // its own words stand for them
+      return false;  // the keys of that form are shown instead
     if (field.path == "processes") return !find_host_launcher(config_.entrypoint);
     return field.kinds.empty() || is_one_of(config_.searcher, field.kinds);
   }

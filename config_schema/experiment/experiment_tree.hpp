@@ -16,15 +16,14 @@ namespace train {
 Result<YamlNodePtr> apply_overrides(YamlNodePtr root, const ExperimentOverrides& overrides);
 
 /// The tree of an experiment as it is read: merge keys resolved, overrides applied, nothing else
-/// checked. Its marks say where each value came from. What is wrong and leaves a tree (duplicate
-/// keys) goes to `faults`.
+/// checked. Its marks give the origin of each value. Faults that leave a usable tree (duplicate
+/// keys) go to `faults`.
 Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
                                          const ExperimentOverrides& overrides, Diagnostics& faults);
 
-/// An experiment with all values that take effect: what the file and the overrides say, and the
-/// defaults of what they leave out, in the order of the manual. Reading it gives the same
-/// experiment. Logins of other services are replaced by "(redacted)". The mark of a default has the
-/// text "default".
+/// An experiment with all effective values: those of the file and the overrides, and defaults for
+/// the rest, in the order of the manual. Reading it gives the same experiment. Credentials of other
+/// services are replaced by "(redacted)". The mark of a default has the text "default".
 Result<YamlNodePtr> effective_experiment(const SourceText& source,
                                          const ExperimentOverrides& overrides);
 

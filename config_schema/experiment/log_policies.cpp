@@ -27,7 +27,7 @@ class PoliciesReader {
   explicit PoliciesReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   void read(const YamlNode& node, std::vector<LogPolicy>& policies) {
-    if (node.kind != YamlKind::mapping) return;  // an error, which was said
+    if (node.kind != YamlKind::mapping) return;  // an error that was reported already
     check_name(node);
     LogPolicy policy;
     policy.name = text_of(node, "name");

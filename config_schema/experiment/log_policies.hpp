@@ -8,9 +8,9 @@
 
 namespace train {
 
-/// The policies that look for lines of output. One without a pattern takes a policy of the
-/// cluster's away in Determined, and is left out here. A pattern that is no expression of RE2's, a
-/// name that is given twice, and `action` beside `actions` are errors.
+/// The policies that search output for lines. A policy without a pattern, which in Determined
+/// removes a policy of the cluster, is left out. An invalid RE2 expression, a duplicate name, and
+/// `action` beside `actions` are errors.
 std::vector<LogPolicy> read_log_policies(const FieldReader& fields, Diagnostics& diagnostics);
 
 }  // namespace train

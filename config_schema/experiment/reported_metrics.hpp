@@ -6,8 +6,7 @@
 
 namespace train {
 
-/// What `metrics` says of reports. A pattern that is no expression of RE2's, or has no named group,
-/// is an error.
+/// Reads `metrics`. An invalid RE2 expression, and a pattern without a named group, are errors.
 MetricsConfig read_metrics(const FieldReader& fields, Diagnostics& diagnostics);
 
 }  // namespace train

@@ -33,13 +33,12 @@ bool has_name_of_yaml(std::string_view path) {
   return path.ends_with(".yaml") || path.ends_with(".yml");
 }
 
-// As the words of a command name it: without a slash, PATH would be searched.
+// The path as a command word: without a slash, PATH would be searched.
 std::string as_program(const std::string& path) {
   return path.find('/') == path.npos ? "./" + path : path;
 }
 
-// The words of a first line "#!...", without `env` and what is for that; nothing without such a
-// line.
+// The words of a first line "#!...", without `env` and its options; nothing without such a line.
 std::optional<std::vector<std::string>> interpreter_words(std::string_view text) {
   if (!text.starts_with("#!")) return std::nullopt;
   const std::string_view line = trim(text.substr(2, text.find('\n') - 2));
@@ -63,7 +62,7 @@ bool is_for_train(const std::vector<std::string>& interpreter) {
                      [](const std::string& word) { return name_of(word) == "train"; });
 }
 
-// To YAML, "def main():" is a key as well.
+// YAML parses "def main():" as a key as well.
 bool has_key_of_an_experiment(const YamlNode& tree) {
   return std::any_of(tree.entries.begin(), tree.entries.end(), [](const YamlEntry& entry) {
     return experiment_fields().find(entry.key) != nullptr ||

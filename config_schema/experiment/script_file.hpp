@@ -12,13 +12,13 @@
 
 namespace train {
 
-/// The words that run a script whose name says in which language it is: ["python3", "prog.py"] of
-/// "prog.py". Empty for any other name.
+/// The command for a script whose name gives its language: ["python3", "prog.py"] for "prog.py".
+/// Empty for any other name.
 std::vector<std::string> command_of_script(std::string_view path);
 
-/// What to say of a text that is a program where an experiment was expected, with the command that
-/// launches it; nothing when it may be an experiment. `tree` is what was read of it as YAML;
-/// nullptr when it cannot be read.
+/// The diagnostic for a text that is a program where an experiment was expected, with the command
+/// that launches it; nothing if the text may be an experiment. `tree` is the text parsed as YAML;
+/// nullptr if it cannot be parsed.
 std::optional<Diagnostic> find_program_text(const SourceText& source, const YamlNode* tree);
 
 }  // namespace train

@@ -104,7 +104,7 @@ class ResourcesReader {
     return std::nullopt;
   }
 
-  // Tune has small letters, Ray's bundles capitals.
+  // Tune uses small letters, Ray's bundles use capitals.
   Amounts read_bundle(const YamlNode& mapping, const std::string& path) {
     auto capitals = std::make_shared<YamlNode>(mapping);
     for (YamlEntry& entry : capitals->entries) {

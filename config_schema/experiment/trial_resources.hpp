@@ -9,19 +9,19 @@
 
 namespace train {
 
-/// What a trial takes after Ray Tune's `resources_per_trial`.
+/// The needs of a trial from Ray Tune's `resources_per_trial`.
 struct TrialResources {
   const GivenValue* given = nullptr;
   int workers = 1;
-  Amounts worker;                  ///< of each
-  std::optional<Amounts> trainer;  ///< beside them: the first of several bundles
+  Amounts worker;                  ///< of each worker
+  std::optional<Amounts> trainer;  ///< beside the workers: the first of several bundles
   std::optional<PlacementPolicy> placement;
 };
 
-/// Reads `resources_per_trial`: a mapping of names to amounts is what one worker takes; of a list
+/// Reads `resources_per_trial`: a mapping of names to amounts is the need of one worker; in a list
 /// of such mappings, also under `bundles`, the first is the trainer's, and each other one a
-/// worker's. `cpu` and `gpu` may be written in capitals. Nothing: the key is missing, or wrong, as
-/// diagnostics say.
+/// worker's. `cpu` and `gpu` may be in capitals. Nothing if the key is missing, or invalid, which
+/// is reported in `diagnostics`.
 std::optional<TrialResources> read_trial_resources(const FieldReader& fields,
                                                    Diagnostics& diagnostics);
 

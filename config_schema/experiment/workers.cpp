@@ -16,7 +16,7 @@
 namespace train {
 namespace {
 
-// What the user wrote about workers, in Determined's words or in Ray's.
+// The user's keys about workers, in Determined's or in Ray's form.
 struct Request {
   const GivenValue* slots = nullptr;    // slots_per_trial, -n
   const GivenValue* workers = nullptr;  // num_workers
@@ -31,7 +31,7 @@ struct Request {
 
 std::string path_of(const GivenValue& value) { return std::string(value.field->path); }
 
-// All chips of its host when a topology says how many these are, else one (Ray's default).
+// All chips of its host if a topology gives their number, else one (Ray's default).
 Quantity chips_of(const FieldReader& fields, const Request& request) {
   if (!request.use_tpu) return Quantity();
   if (request.amounts.tpu) return request.amounts.tpu->quantity;
@@ -41,7 +41,7 @@ Quantity chips_of(const FieldReader& fields, const Request& request) {
   return Quantity::of(slice ? slice->chips_per_host : 1);
 }
 
-// Each of these says what a trial takes.
+// Refuses keys that also say what a trial takes.
 void check_alone(const FieldReader& fields, const GivenValue& of_trial, Diagnostics& diagnostics) {
   for (const char* key : {"resources.slots_per_trial", "resources.num_workers",
                           "resources.resources_per_worker", "scaling_config"})
@@ -66,7 +66,7 @@ Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
     request.amounts = request.of_trial->worker;
     check_alone(fields, *request.of_trial->given, diagnostics);
   }
-  // A flag wins over what the file says of the other.
+  // A flag overrides the other key in the file.
   if (request.slots && request.workers && request.slots->is_flag != request.workers->is_flag) {
     const bool takes_slots = !request.amounts.gpu || !request.amounts.gpu->quantity.is_zero();
     const bool is_worker_count =
@@ -75,7 +75,7 @@ Request read_request(const FieldReader& fields, Diagnostics& diagnostics) {
     if (!request.slots->is_flag)
       request.slots = nullptr;
     else if (is_worker_count)
-      request.workers = std::exchange(request.slots, nullptr);  // its workers take no slots
+      request.workers = std::exchange(request.slots, nullptr);  // -n counts workers without slots
     else
       request.workers = nullptr;
   }
@@ -130,7 +130,7 @@ WorkerNeeds needs_of(const FieldReader& fields, const Request& request) {
   return needs;
 }
 
-// slots_per_trial / slots of a worker, which must come out whole. 0 after an error.
+// slots_per_trial / slots of a worker, which must be a whole number. 0 after an error.
 std::int64_t workers_of_slots(const GivenValue& slots, const WorkerNeeds& needs,
                               Diagnostics& diagnostics) {
   const Quantity each = needs.slots;
@@ -220,7 +220,7 @@ void read_workers(const FieldReader& fields, int default_workers, Diagnostics& d
   }
   config.workers = static_cast<int>(std::max<std::int64_t>(workers, 1));
   config.counts_slots = !request.workers && !request.is_ray;
-  // So that sums of slots stay far from what 64 bits hold.
+  // Keeps sums of slots far below the limits of 64 bits.
   constexpr std::int64_t most_slots = 1'000'000'000;
   if (each > Quantity::of(most_slots / config.workers)) {
     const Place place = request.amounts_given ? request.amounts_given->place : Place{};
@@ -243,7 +243,7 @@ TrainerNeeds usual_trainer(bool is_default) {
   return trainer;
 }
 
-// Ray's ScalingConfig gives the trainer one CPU unless it is told otherwise.
+// Ray's ScalingConfig gives the trainer one CPU by default.
 void read_trainer(const FieldReader& fields, Diagnostics& diagnostics, TrainerNeeds& trainer) {
   const char* path = "scaling_config.trainer_resources";
   const GivenValue* given = fields.given(path);
@@ -281,7 +281,7 @@ std::size_t count_different(const std::vector<LabelSelector>& selectors) {
   return different.size();
 }
 
-// A list has one for each worker.
+// A list must have one selector for each worker.
 void check_selector_count(const FieldReader& fields, const GivenValue& given, int workers,
                           Diagnostics& diagnostics) {
   if (given.node->kind != YamlKind::sequence) return;
@@ -327,8 +327,8 @@ std::vector<LabelSelector> read_selectors(const FieldReader& fields, int workers
   return selectors;
 }
 
-// Whole slices, when a topology says what they look like. Ray's count comes first: workers that
-// use every chip; else one worker on each host, with the chips it asks for.
+// Whole slices, if a topology gives their shape. Ray's worker count comes first: workers that
+// together use every chip; else one worker on each host, with the chips that it requests.
 std::optional<SliceNeeds> read_slices(const FieldReader& fields, const ExperimentConfig& config) {
   const GivenValue* topology = fields.given("scaling_config.topology");
   if (!topology || !config.needs.tpus_named) return std::nullopt;
@@ -354,7 +354,7 @@ void read_scaling_needs(const FieldReader& fields, Diagnostics& diagnostics,
                         ExperimentConfig& config) {
   read_trainer(fields, diagnostics, config.trainer);
   config.label_selectors = read_selectors(fields, config.workers, diagnostics);
-  // No trainer is placed beside workers that select hosts of their own.
+  // No default trainer beside workers with different label selectors.
   if (config.trainer.is_default && count_different(config.label_selectors) > 1) config.trainer = {};
   config.slices = read_slices(fields, config);
 }

@@ -6,15 +6,15 @@
 
 namespace train {
 
-/// Decides how many workers the trial has and what each takes, from slots_per_trial (Determined),
+/// Decides how many workers the trial has and what each needs, from slots_per_trial (Determined),
 /// num_workers, use_gpu and resources_per_worker (Ray): fills `workers`, `needs` and `slots`. Two
-/// keys that contradict each other are an error that names both values. Where nothing says how
-/// many, there are `default_workers`; one in a search, whose trials share the hosts.
+/// keys that contradict each other are an error that names both values. If no key gives the number,
+/// there are `default_workers`; one in a search, whose trials share the hosts.
 void read_workers(const FieldReader& fields, int default_workers, Diagnostics& diagnostics,
                   ExperimentConfig& config);
 
-/// What Ray's scaling configuration asks of hosts beyond the amounts of a worker: the trainer's
-/// resources, the labels of hosts, and TPU slices. `config.workers` must be known.
+/// Reads the other requirements of Ray's scaling configuration: the trainer's resources, the labels
+/// of hosts, and TPU slices. `config.workers` must be known.
 void read_scaling_needs(const FieldReader& fields, Diagnostics& diagnostics,
                         ExperimentConfig& config);
 

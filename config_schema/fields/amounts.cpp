@@ -17,7 +17,7 @@ struct Unit {
   double factor;
 };
 
-// "1.5 GiB" under a table of units, in units of factor 1.
+// Parses "1.5 GiB" with a table of units; the result is in units of factor 1.
 std::optional<double> read_with_unit(std::string_view text, std::initializer_list<Unit> units) {
   const std::size_t end = text.find_first_not_of("0123456789.");
   if (end == 0 || end == text.npos) return std::nullopt;

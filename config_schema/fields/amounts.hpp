@@ -23,7 +23,7 @@ std::optional<std::uint64_t> read_bytes(const YamlNode& node);
 /// `1h`, `1d`). Nothing for anything else, for negative values and for more than a year.
 std::optional<std::chrono::milliseconds> read_duration(const YamlNode& node);
 
-/// An amount that was written, with its place.
+/// An amount with its place.
 struct Amount {
   Quantity quantity;
   Place place;
@@ -39,7 +39,7 @@ struct Amounts {
 };
 
 /// Reads a map of resources; `path` names it in messages. Amounts are 0 or at least 0.0001 (Ray's
-/// smallest); null counts as not given; `cpu`, `gpu` and `Memory` are errors, as misspellings.
+/// smallest); null means not given; `cpu`, `gpu` and `Memory` are errors, as misspellings.
 Amounts read_amounts(const YamlNode& mapping, const std::string& path, Diagnostics& diagnostics);
 
 }  // namespace train

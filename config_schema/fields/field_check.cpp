@@ -32,7 +32,7 @@ std::string range_text(const Field& field) {
                                 : fmt::format(" of at least {}", field.minimum);
 }
 
-// Of seconds.
+// For limits in seconds.
 std::string duration_range_text(const Field& field) {
   using std::chrono::seconds;
   return has_range(field)
@@ -62,7 +62,7 @@ std::string pattern_text(FieldPattern pattern) {
 std::string string_text(const Field& field) {
   if (field.choices.empty()) return pattern_text(field.pattern);
   auto words = choice_words(field.choices);
-  // Methods of search are known, and plan takes them.
+  // Also lists later search methods: they are known, and `plan` accepts them.
   if (field.path == "searcher.name")
     for (std::string& word : choice_words(field.later_choices)) words.push_back(std::move(word));
   return words.size() == 1 ? fmt::format("'{}'", words.front())
@@ -130,12 +130,12 @@ std::string without_underscores(std::string text) {
   return text;
 }
 
-// A number of YAML 1.1: 3_200.
+// Whether this is a number of YAML 1.1: 3_200.
 bool has_underscores(const std::string& text) {
   return text.find('_') != text.npos && resolve_plain_scalar(without_underscores(text)).is_number();
 }
 
-// What to write instead of a value of the wrong type, where that is plain to see.
+// What to write instead of a value of the wrong type, if that is obvious.
 std::string type_hint(const YamlNode& node, const Field& field) {
   const bool wants_number = has(field.types, integer | number);
   if (field.has_one_key && node.kind == YamlKind::integer)
@@ -181,7 +181,7 @@ std::optional<ValueFault> find_duration_fault(const YamlNode& node, const Field&
       {}, fmt::format("'{}' must be {}, not {}", name, expectation(field), node.text), {}};
 }
 
-// "a=x|b=y": y for b.
+// From "a=x|b=y": y for b.
 std::string_view replacement_of(std::string_view word, std::string_view gone) {
   if (gone.empty()) return {};
   for (const std::string_view entry : split(gone, '|')) {
@@ -271,7 +271,7 @@ std::optional<ValueFault> find_item_fault(const YamlNode& node, const Field& fie
   return std::nullopt;
 }
 
-// What is wrong with a value, in words that quote it.
+// The fault of a value; its message may quote the value.
 std::optional<ValueFault> find_fault_of_any(const YamlNode& node, const Field& field,
                                             const std::string& name) {
   if (!has_type(node, field))
@@ -281,7 +281,7 @@ std::optional<ValueFault> find_fault_of_any(const YamlNode& node, const Field& f
         type_hint(node, field)};
   const bool is_counted = has(field.types, integer | number);
   if (node.is_number() && is_counted) return find_number_fault(node, field, name);
-  // What has words of its own may be one of them.
+  // A value of a field with choices may be a misspelled choice.
   const bool is_word = has(field.types, string) && node.kind == YamlKind::string &&
                        (is_one_of(node.text, field.choices) || !read_duration(node));
   if (has(field.types, duration) && has_range(field) && !is_word)
@@ -315,7 +315,7 @@ std::optional<ValueFault> find_fault(const YamlNode& node, const Field& field,
                                      const std::string& name) {
   auto fault = find_fault_of_any(node, field, name);
   if (!fault || !field.is_secret) return fault;
-  // Messages and hints quote values.
+  // Secret keys get a message of their own, because others quote the value.
   fault->message = fmt::format("'{}' must be {}", name, expectation(field));
   fault->hint = node.is_scalar() ? "write it in quotes" : "";
   return fault;

@@ -10,21 +10,22 @@
 
 namespace train {
 
-/// What a field takes, for messages: "a whole number of at least 1", "one of a, b or c".
+/// The values that a field accepts, for messages: "a whole number of at least 1", "one of a, b or
+/// c".
 std::string expectation(const Field& field);
 
-/// Whether a value has one of the field's types; the items of lists are not looked at.
+/// Whether a value has one of the field's types; items of lists are not checked.
 bool has_type(const YamlNode& node, const Field& field);
 
-/// What is wrong with a value, and what to write.
+/// A fault of a value, and what to write instead.
 struct ValueFault {
   YamlMark mark;  ///< without a text: the value as a whole
   std::string message;
   std::string hint;
 };
 
-/// Why a value is not what its field takes, or nothing. `name` is how messages call the key.
-/// Choices that are not there yet are no fault. The value of a secret key is not quoted.
+/// Why a field does not accept a value, or nothing. `name` is the key's name in messages. Choices
+/// that are planned for later are no fault. The value of a secret key is not quoted.
 std::optional<ValueFault> find_fault(const YamlNode& node, const Field& field,
                                      const std::string& name);
 

@@ -20,7 +20,7 @@ std::string joined(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-// What a mapping's selector says ("s3"), or its default; empty: nothing known.
+// The value of a mapping's selector ("s3"), or its default; empty: unknown.
 std::string kind_of(const YamlNode& mapping, const Field& field, const FieldTable& table) {
   const Field* selector = table.find(joined(std::string(field.path), field.selector));
   const YamlEntry* entry = mapping.find(field.selector);
@@ -32,7 +32,7 @@ std::string kind_of(const YamlNode& mapping, const Field& field, const FieldTabl
   return is_known ? kind : std::string();
 }
 
-// With some kinds a mapping may hold anything: `searcher: {name: custom}`.
+// For some kinds a mapping may have any keys: `searcher: {name: custom}`.
 bool is_of_open_kind(const YamlNode& mapping, const Field& field, const FieldTable& table) {
   return !field.open_kinds.empty() && is_one_of(kind_of(mapping, field, table), field.open_kinds);
 }
@@ -41,7 +41,7 @@ std::string shown_value(const YamlNode& node) {
   return node.is_scalar() ? node.text : json_text(node);
 }
 
-// Why a known word cannot be launched in this version.
+// Why this version cannot launch a known choice.
 std::string why_later(const Field& field, const std::string& name, const std::string& word) {
   if (field.path == "searcher.name") return fmt::format("searcher '{}' is not there yet", word);
   if (field.path == "framework")
@@ -83,9 +83,9 @@ void FieldReader::read_mapping(const YamlNode& mapping, const Level& level) {
   check_needed(mapping, level);
 }
 
-// A word of another program is translated. Else a key that is right but in the wrong place is told
-// its place, unless it may not be there either and is the begin of a neighbour, and the nearest key
-// is looked for among the neighbours: first those that do something.
+// Suggests a key: the translation of a key of another program; else the place of a valid key in the
+// wrong place, unless it is not allowed there either and is the beginning of a neighbour; else the
+// nearest key among the neighbours, first among those with an effect.
 std::string FieldReader::meant_instead_of(const std::string& key, const Level& level) const {
   if (const auto path = field_for_foreign_word(table_, key); !path.empty())
     return fmt::format("did you mean '{}'?", path);
@@ -105,7 +105,7 @@ std::string FieldReader::meant_instead_of(const std::string& key, const Level& l
   return hint.empty() ? did_you_mean(key, idle) : hint;
 }
 
-// Whether a key and what it is inside do anything here.
+// Whether a key and all mappings around it have an effect here.
 bool FieldReader::acts(std::string_view path) const {
   for (; !path.empty(); path = parent_of(path)) {
     const Field* field = table_.find(path);
@@ -116,9 +116,10 @@ bool FieldReader::acts(std::string_view path) const {
 
 void FieldReader::report_unknown(const YamlEntry& entry, const Level& level,
                                  const YamlNode& mapping) {
-  if (diagnostics_.is_full()) return diagnostics_.error({}, {}, {});  // it only counts then
+  // Further errors are only counted.
+  if (diagnostics_.is_full()) return diagnostics_.error({}, {}, {});
   std::string hint = meant_instead_of(entry.key, level);
-  // --set lr=3, where the file has hyperparameters.lr.
+  // Hints at `--set lr=3` when the file has hyperparameters.lr.
   for (const YamlEntry& other : mapping.entries)
     if (hint.empty() && other.value->kind == YamlKind::mapping && other.value->find(entry.key) &&
         !(level.path.empty() && is_users_own(table_, other.key)))
@@ -134,7 +135,7 @@ void FieldReader::report_unknown(const YamlEntry& entry, const Level& level,
                      fmt::format("unknown key '{}'{}", entry.key, where), std::move(hint));
 }
 
-// Keys of another kind: `bucket` with `type: shared_fs`.
+// Refuses keys of another kind: `bucket` with `type: shared_fs`.
 void FieldReader::check_kind(const YamlEntry& entry, const Field& field, const YamlNode& mapping,
                              const Level& level) {
   if (field.kinds.empty() || entry.value->is_null() || !level.field) return;

@@ -14,7 +14,7 @@
 
 namespace train {
 
-/// A value that was given and has its field's type.
+/// A given value that has its field's type.
 struct GivenValue {
   const Field* field = nullptr;
   YamlNodePtr node;
@@ -22,38 +22,38 @@ struct GivenValue {
   bool is_flag = false;  ///< from the command line
 };
 
-/// Reads a mapping by a table of fields: unknown keys, wrong types, values beyond a limit, keys
-/// that do not go together and missing ones become errors, keys without effect warnings, features
-/// that are not there yet obstacles; what is legal is kept under its field's path. Two places for
-/// one field must agree, except that a flag wins over a file.
+/// Reads a mapping by a table of fields. Errors: unknown keys, wrong types, values beyond a limit,
+/// keys that exclude each other, and missing keys. Keys without effect become warnings, later
+/// features obstacles. Valid values are stored under their field's path. Two places for one field
+/// must agree, except that a flag overrides a file.
 class FieldReader {
  public:
-  /// `prefix` goes before paths in messages ("hosts[2].").
+  /// `prefix` precedes paths in messages ("hosts[2].").
   FieldReader(const FieldTable& table, Diagnostics& diagnostics, std::string prefix = {});
 
   void read(const YamlNode& mapping);
-  /// Reads a mapping as the field of this path; messages call it `shown`.
+  /// Reads a mapping as the field of this path; messages name it `shown`.
   void read_as(std::string_view path, const YamlNode& mapping, const std::string& shown);
 
-  /// What was given for a field, in whichever of its places; nullptr when nothing legal was.
+  /// The valid value given for a field, in any of its places; nullptr if there is none.
   const GivenValue* given(std::string_view path) const;
   /// Whether the key itself was written and is not null.
   bool wrote(std::string_view path) const;
-  /// What was given for the key of just this path; nullptr when nothing legal was.
+  /// The valid value given for exactly this path; nullptr if there is none.
   const GivenValue* written(std::string_view path) const;
 
-  /// Everything that was given, by the path that was written.
+  /// All given values, by the path that was written.
   const std::map<std::string_view, GivenValue>& all_written() const { return written_; }
 
   std::optional<std::int64_t> integer(std::string_view path) const;
   std::optional<double> number(std::string_view path) const;
-  /// The value given, else the default of the table.
+  /// The given value, else the default of the table.
   bool boolean(std::string_view path) const;
   std::string text(std::string_view path) const;
   std::chrono::milliseconds duration(std::string_view path) const;
 
  private:
-  // Where the reader is: in the table, and as messages call it ("log_policies[0]").
+  // The reader's position: in the table, and as named in messages ("log_policies[0]").
   struct Level {
     std::string path;
     std::string shown;

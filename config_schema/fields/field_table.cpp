@@ -66,7 +66,7 @@ struct ForeignWord {
   std::string_view path;
 };
 
-// torchrun's, Slurm's, DeepSpeed's, SkyPilot's and Ansible's words.
+// Words of torchrun, Slurm, DeepSpeed, SkyPilot and Ansible.
 constexpr std::array experiment_words = {
     ForeignWord{"gpu", "resources.slots_per_trial"},
     ForeignWord{"gpus", "resources.slots_per_trial"},

@@ -11,7 +11,7 @@
 
 namespace train {
 
-/// What a value may be; several are joined with `|`.
+/// The types that a value may have; several are joined with `|`.
 enum class FieldType : unsigned {
   string = 1U << 0,
   boolean = 1U << 1,
@@ -19,7 +19,7 @@ enum class FieldType : unsigned {
   number = 1U << 3,    ///< a whole or real number
   bytes = 1U << 4,     ///< whole number, or a string such as `16GiB`
   duration = 1U << 5,  ///< number of seconds, or a string such as `10s`
-  list = 1U << 6,      ///< of what `PATH[]` says, or of anything
+  list = 1U << 6,      ///< of what `PATH[]` defines, or of anything
   strings = 1U << 7,   ///< list of strings
   mapping = 1U << 8,   ///< its keys are fields of the table, or all `PATH.*`
   open = 1U << 9,      ///< mapping with any keys; those in the table are checked
@@ -34,14 +34,14 @@ constexpr bool has(FieldType types, FieldType one) {
   return (static_cast<unsigned>(types) & static_cast<unsigned>(one)) != 0;
 }
 
-/// What giving a value does.
+/// The effect of a value.
 enum class FieldEffect {
   used,       ///< it is read
-  metadata,   ///< kept for people; changes nothing
+  metadata,   ///< for users only; has no effect
   none,       ///< legal, has no effect here: a warning says so
-  later,      ///< its feature is not there yet: `launch` refuses all but the default value
-  removed,    ///< of older versions of Determined: an error whose hint is `meaning`
-  forbidden,  ///< never to be given: an error whose hint is `meaning`
+  later,      ///< the feature is planned: `launch` refuses all but the default value
+  removed,    ///< of older versions of Determined: an error with `meaning` as its hint
+  forbidden,  ///< never allowed: an error with `meaning` as its hint
 };
 
 /// Whether a key may have a value at all.
@@ -51,7 +51,7 @@ constexpr bool may_be_given(FieldEffect effect) {
 
 enum class FieldSource { determined, ray, train };
 
-/// What a string must look like, beyond its type.
+/// The form of a string, beyond its type.
 enum class FieldPattern {
   none,
   absolute_path,
@@ -64,8 +64,8 @@ enum class FieldPattern {
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t no_minimum = std::numeric_limits<std::int64_t>::min();
 
-/// One key that a file may hold. The table of these is the single source for the reader, the
-/// published JSON Schema, `train config show` and the manual.
+/// One key of a file. The table of these is the single source for the reader, the published JSON
+/// Schema, `train config show` and the manual.
 struct Field {
   std::string_view path;  ///< dotted; `[]` is any item of a list, `*` any key of a mapping
   FieldType types;
@@ -79,20 +79,23 @@ struct Field {
   std::int64_t maximum = no_limit;
   bool excludes_minimum = false;        ///< numbers must be above `minimum`
   std::string_view choices = {};        ///< "a|b|c", of strings
-  std::string_view later_choices = {};  ///< known, but not there yet
+  std::string_view later_choices = {};  ///< known, but planned for later
   std::string_view gone_choices = {};   ///< "a=what to write|b=...": those of older versions
   FieldPattern pattern = FieldPattern::none;
-  std::string_view selector = {};    ///< of a mapping: its key that says which others it may have
-  std::string_view open_kinds = {};  ///< of a mapping: with these it may have any keys
-  std::string_view kinds = {};       ///< of such a key: the selector's values that it belongs to
-  std::string_view needed_by = {};   ///< "*": its mapping must have it; else: when of these kinds
-  bool has_one_key = false;          ///< of a mapping: exactly one
-  bool is_secret = false;            ///< never shown
-  bool is_read_apart = false;        ///< the reader does not look inside: other code does
-  bool is_hyperparameter = false;    ///< it may also be `{type: int, ...}`
-  bool blocks_plan = false;          ///< what is not there yet keeps `plan` from planning, too
+  /// For a mapping: the key that selects which other keys it may have.
+  std::string_view selector = {};
+  std::string_view open_kinds = {};  ///< of a mapping: for these kinds it may have any keys
+  /// For a key in such a mapping: the selector's values that it belongs to.
+  std::string_view kinds = {};
+  /// "*": always required in its mapping; else: required for these kinds.
+  std::string_view needed_by = {};
+  bool has_one_key = false;        ///< of a mapping: exactly one key
+  bool is_secret = false;          ///< never shown
+  bool is_read_apart = false;      ///< the reader does not look inside; other code reads it
+  bool is_hyperparameter = false;  ///< may also be `{type: int, ...}`
+  bool blocks_plan = false;        ///< if planned for later, also prevents `plan`
 
-  /// A copy with another value of one member.
+  /// A copy with a different value of one member.
   template <class T, class V>
   constexpr Field with(T Field::*member, V value) const {
     Field copy = *this;
@@ -143,7 +146,7 @@ class FieldTable {
   const Field* find(std::string_view path) const;
   /// The fields directly inside one ("" for the top), `PATH.*` and `PATH[]` included.
   const std::vector<const Field*>& children(std::string_view path) const;
-  /// A field whose last word is `key`, wherever; nullptr: there is none.
+  /// A field whose last word is `key`, at any level; nullptr if there is none.
   const Field* find_anywhere(std::string_view key) const;
 
  private:
@@ -153,7 +156,7 @@ class FieldTable {
   std::unordered_map<std::string_view, const Field*> by_leaf_;
 };
 
-/// The path of what a field is inside: "a.b" of "a.b.c" and of "a.b[]"; empty at the top.
+/// The path of the enclosing mapping or list: "a.b" for "a.b.c" and for "a.b[]"; empty at the top.
 std::string_view parent_of(std::string_view path);
 /// The last word of a path: "c" of "a.b.c", "[]" of "a.b[]".
 std::string_view leaf_of(std::string_view path);
@@ -162,11 +165,11 @@ std::vector<std::string> choice_words(std::string_view choices);
 /// Whether a word is one of "a|b|c".
 bool is_one_of(std::string_view word, std::string_view choices);
 
-/// The most workers, and the most slots that a count of slots may name.
+/// The maximum number of workers, and of slots in a count of slots.
 inline constexpr std::int64_t most_workers = 1'000'000;
-/// The most samples of one training step.
+/// The maximum number of samples of one training step.
 inline constexpr std::int64_t most_samples = 1'000'000'000'000;
-/// The most of one resource.
+/// The maximum amount of one resource.
 inline constexpr std::int64_t most_of_one = 1'000'000'000'000;
 
 /// Every key of an experiment: Determined's v0 schema, Ray's ScalingConfig, and train's own.
@@ -177,20 +180,20 @@ const FieldTable& hyperparameter_fields();
 const FieldTable& host_fields();
 const FieldTable& inventory_fields();
 
-/// Parts of `experiment_fields()`, in its order: Ray's words; what Determined's configuration says
-/// of a search; Ray Tune's words; and all else of Determined's that train knows and does not use.
+/// Parts of `experiment_fields()`, in its order: Ray's keys; Determined's keys for a search; Ray
+/// Tune's keys; and Determined's other keys that train knows and does not use.
 std::span<const Field> ray_fields();
 std::span<const Field> searcher_fields();
 std::span<const Field> tune_fields();
 std::span<const Field> determined_fields();
 
-/// Whether a key at the top of a file that this table is of is the user's own: `x-...` in an
-/// experiment or a hosts file, a place for anchors. Nothing reads it, or looks at what is below it.
+/// Whether a key at the top of a file of this table belongs to the user: `x-...` in an experiment
+/// or a hosts file, a place for anchors. It is not read, and neither is anything below it.
 bool is_users_own(const FieldTable& table, std::string_view key);
 
-/// The path of the field that other programs have this word for: "gpus" is
-/// `resources.slots_per_trial` of an experiment, and `resources.GPU` of a host. Empty when no such
-/// word is known. Case, and the difference between `-` and `_`, count for nothing.
+/// The path of the field for a word of other programs: "gpus" is `resources.slots_per_trial` of an
+/// experiment, and `resources.GPU` of a host. Empty if the word is not known. Ignores case, and the
+/// difference between `-` and `_`.
 std::string_view field_for_foreign_word(const FieldTable& table, std::string_view word);
 
 }  // namespace train

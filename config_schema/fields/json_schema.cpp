@@ -22,7 +22,7 @@ class SchemaMaker {
  public:
   explicit SchemaMaker(const FieldTable& table) : table_(table) {}
 
-  // The mapping of a path ("" for the top); `field` is its own, if any.
+  // The mapping at a path ("" for the top); `field` is its own field, if any.
   Json object_of(const std::string& path, const Field* field) const {
     Json schema = {{"type", "object"}};
     Json properties = Json::object();
@@ -53,7 +53,7 @@ class SchemaMaker {
   }
 
  private:
-  // For each value of the selector, which keys must and must not be there.
+  // For each value of the selector, the required and the forbidden keys.
   Json kinds_of(const std::string& path, const Field& field) const {
     const std::string selector(field.selector);
     const Field& choice = *table_.find(path + "." + selector);
@@ -89,7 +89,7 @@ class SchemaMaker {
     return then;
   }
 
-  // Only absent, which null is too.
+  // Only null is valid, which means absent.
   static Json removed_of(const Field& field) {
     return {{"description", field.meaning}, {"type", "null"}, {"doNotSuggest", true}};
   }
@@ -106,7 +106,7 @@ class SchemaMaker {
     Json schema = Json::object();
     schema["description"] = field.meaning;
     if (const Json usual = default_of(field); !usual.is_null()) schema["default"] = usual;
-    // The definition of hyperparameters takes any value as well.
+    // The definition of hyperparameters also accepts any value.
     const bool is_one =
         alternatives.size() == 1 || (has(field.types, any) && field.is_hyperparameter);
     if (is_one)

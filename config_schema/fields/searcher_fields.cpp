@@ -134,7 +134,7 @@ constexpr std::string_view least = "the smallest value that is tried";
 constexpr std::string_view most = "the largest value that is tried, above minval";
 constexpr std::string_view points = "how many values a grid search takes from the range";
 
-// By kind: a kind is a mapping here, and `type` says which.
+// One mapping per kind; `type` selects the kind.
 constexpr Field kinds_of_values[] = {
     Field{"const", mapping, determined, "", "one value, the same as the plain value"},
     Field{"const.type", string, determined, "", "the kind"}.one_of("const").needed(),

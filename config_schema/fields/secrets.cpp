@@ -23,7 +23,7 @@ std::size_t indentation_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-// Walks over the lines of a text from where a scalar begins, and collects what it covers.
+// Walks over the lines of a text from the start of a scalar, and collects the spans that it covers.
 class ScalarWalk {
  public:
   ScalarWalk(const YamlMark& begin, std::vector<TextSpan>& spans)
@@ -53,7 +53,7 @@ class ScalarWalk {
     }
     return false;
   }
-  // Tags and anchors.
+  // Skips tags and anchors.
   void skip_properties() {
     while (skip_blanks() && (lines_[line_][at_] == '!' || lines_[line_][at_] == '&'))
       at_ = std::min(lines_[line_].find_first_of(blanks, at_), lines_[line_].size());
@@ -80,7 +80,7 @@ class ScalarWalk {
       }
     }
   }
-  // What is indented more than the line of its key; at least that is in it.
+  // Covers the lines that are indented more than the line of the key, which contain the scalar.
   void cover_block() {
     const std::size_t outside = indentation_of(lines_[line_]);
     cover_line();
@@ -89,7 +89,7 @@ class ScalarWalk {
       if (indentation < lines_[line_].size() && indentation <= outside) return;
     }
   }
-  // A plain scalar is its words, with blanks or line ends between them.
+  // A plain scalar consists of its words, with blanks or newlines between them.
   bool cover_words(const std::string& value) {
     for (const std::string_view part : split(value, '\n'))
       for (const std::string_view word : split(part, ' ')) {
@@ -107,7 +107,7 @@ class ScalarWalk {
   std::size_t at_ = 0;
 };
 
-// Whether any secret key ends in this word.
+// Whether any secret key has this last word.
 bool is_secret_word(std::string_view word) {
   const auto& fields = experiment_fields().fields();
   return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
@@ -130,8 +130,8 @@ class SecretSearch {
   std::vector<TextSpan> take() { return std::move(spans_); }
 
  private:
-  // What is below a key of the user's own may be meant for a place that is not in use now, so the
-  // names of secrets count there wherever they stand.
+  // A part below a user's own key may be an anchor for another place, so names of secret keys count
+  // there at any level.
   void search_own(const YamlNode& node) {
     for (const YamlNodePtr& item : node.items) search_own(*item);
     for (const YamlEntry& entry : node.entries)
@@ -153,7 +153,7 @@ class SecretSearch {
   std::vector<TextSpan> spans_;
 };
 
-// Whether the text may hold a secret of an experiment that cannot be read.
+// Whether the text of an unreadable experiment may contain a secret.
 bool names_secret(std::string_view text) {
   const auto& fields = experiment_fields().fields();
   return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
@@ -188,7 +188,7 @@ std::string without_secrets(const std::string& text) {
   std::sort(spans.begin(), spans.end());
   spans.erase(std::unique(spans.begin(), spans.end()), spans.end());
   std::vector<std::string> lines = read.lines;
-  // From the end, so that what comes before stays where it is.
+  // From the end, so that earlier positions stay valid.
   for (auto span = spans.rbegin(); span != spans.rend(); ++span)
     lines[span->line].replace(span->begin, span->end - span->begin, "(redacted)");
   std::string redacted;

@@ -13,7 +13,7 @@ using enum FieldSource;
 constexpr std::int64_t most_brackets = 1000;
 constexpr std::string_view a_bundle = "CPUs; counted, not enforced";
 
-// These may be at the top of an experiment instead.
+// These keys may be at the top of an experiment instead.
 constexpr Field in_tune_config[] = {
     Field{"tune_config.num_samples", integer, ray, "1",
           "trials; with grid_search, how often the whole grid is taken"}

@@ -24,7 +24,7 @@ std::size_t model_length(std::string_view name) {
   while (end < name.size() && is_digit(name[end])) ++end;
   if (digits == 0 || end == digits) return 0;
   if (end < name.size() && is_upper(name[end])) ++end;
-  // Kepler's boards tell their cooling by a small letter: K40m and K40c are one model.
+  // Kepler boards have a lower-case letter for their cooling: K40m and K40c are one model.
   const bool ends_there = end == name.size() || !is_word(name[end]);
   const bool board_letter =
       end + 1 == name.size() || (end + 1 < name.size() && name[end + 1] == ' ');

@@ -11,8 +11,8 @@ namespace train {
 
 namespace {
 
-// Two to four numbers, as inet_aton(3) reads them but for octal and hexadecimal ones: the last
-// fills all bytes that are left.
+// Two to four numbers, read like inet_aton(3) except for octal and hexadecimal ones: the last
+// number fills all remaining bytes.
 bool is_ipv4_loopback(std::string_view text) {
   if (text.find_first_not_of("0123456789.") != text.npos) return false;
   const auto parts = split(text, '.');
@@ -24,7 +24,7 @@ bool is_ipv4_loopback(std::string_view text) {
   });
 }
 
-// Zeros, at most eight colons, and a one at the end.
+// Zeros, at most eight colons, and a final one.
 bool is_ipv6_loopback(std::string_view text) {
   if (!text.ends_with('1')) return false;
   text.remove_suffix(1);
@@ -42,7 +42,7 @@ bool is_user_char(char c) {
          c == '$';
 }
 
-// Several of them are separated by commas, and ':' numbers aliases.
+// Commas separate several interfaces, and ':' numbers aliases.
 bool is_interface_char(char c) {
   return is_letter_or_digit(c) || std::string_view("-_.:+,").find(c) != std::string_view::npos;
 }
@@ -82,7 +82,7 @@ std::string endpoint_text(const std::string& address, int port) {
 }
 
 tl::expected<std::string, HostSetError> read_user(std::string_view text, std::size_t offset) {
-  constexpr std::size_t longest = 256;  // a user of many hosts is kept with each of them
+  constexpr std::size_t longest = 256;  // a user given for many hosts is stored with each of them
   if (text.empty())
     return refuse_at(offset, "the user's name is missing", "write user@host or host");
   if (text.size() > longest)

@@ -19,11 +19,11 @@ namespace {
 
 constexpr const char* form = "write hosts, with slots if not all are meant: w0@w1:0,2";
 
-// What the filter says of one host.
+// What the filter selects of one host.
 struct Choice {
   bool is_named = false;
   bool is_whole = false;
-  std::vector<bool> slots;  // of all that the host has; empty: none is named
+  std::vector<bool> slots;  // of all slots of the host; empty: no slot is named
 };
 
 // Slots from first to last.
@@ -38,7 +38,7 @@ struct Part {
   std::size_t offset = 0;
 };
 
-// Where `separator` first stands outside of brackets; the size of the text when it does not.
+// The position of the first `separator` outside of brackets; the size of the text if there is none.
 std::size_t find_outside_brackets(std::string_view text, char separator, std::size_t from = 0) {
   int depth = 0;
   for (std::size_t i = from; i < text.size(); ++i) {
@@ -108,7 +108,7 @@ class FilterReader {
     if (!unknown.empty()) report_unknown(unknown, part.offset);
   }
 
-  // None after a fault.
+  // Empty after a fault.
   std::vector<std::string> read_names(const Part& part) {
     const bool is_address = part.text.size() > 2 && part.text.front() == '[' &&
                             part.text.find(':') < part.text.size() - 1 && part.text.back() == ']';
@@ -123,7 +123,7 @@ class FilterReader {
     return {};
   }
 
-  // "0,2-3", ascending and without overlaps; none after a fault.
+  // "0,2-3", ascending and without overlaps; empty after a fault.
   std::vector<SlotRange> read_slots(const Part& part) {
     std::vector<SlotRange> slots;
     std::size_t offset = part.offset;
@@ -156,7 +156,7 @@ class FilterReader {
     return disjoint;
   }
 
-  // -1 when it is none.
+  // -1 if it is not a valid slot.
   static int read_slot(std::string_view digits) {
     constexpr int most = 65'535;
     return whole_number(digits, 0, most).value_or(-1);
@@ -181,7 +181,7 @@ class FilterReader {
       std::fill(choice.slots.begin() + range.first, choice.slots.begin() + range.last + 1, true);
   }
 
-  // Hosts may declare tens of thousands of slots, and there may be as many hosts.
+  // Bounds memory: hosts may declare tens of thousands of slots, and there may be as many hosts.
   bool has_room(int count, std::size_t offset) {
     constexpr std::size_t most = std::size_t{1} << 22;
     const bool had_room = slots_ <= most;
@@ -221,13 +221,14 @@ class FilterReader {
   std::vector<Choice> choices_;
   std::unordered_map<std::string, std::size_t> index_of_;  // by the name in lower case
   Diagnostics diagnostics_;
-  std::vector<std::string> names_;  // of all hosts, and their summary, once one is unknown
+  // Names of all hosts, and their summary; filled at the first unknown host.
+  std::vector<std::string> names_;
   std::string summary_;
   std::size_t compared_ = 0;
-  std::size_t slots_ = 0;  // that are told apart
+  std::size_t slots_ = 0;  // number of slots that are stored one by one
 };
 
-// Whether anything of the host is left; notes which of its slots are.
+// Whether anything of the host remains; records its remaining slots.
 bool keep(Host& host, const Choice& choice, FilterKind kind) {
   const bool includes = kind == FilterKind::include;
   if (!choice.is_named) return !includes;

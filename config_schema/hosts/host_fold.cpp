@@ -14,10 +14,10 @@ namespace train {
 
 namespace {
 
-// Stands for a number in a skeleton; no name has it.
+// Replaces a number in a skeleton; no name contains it.
 constexpr char number_mark = '\0';
 
-// A name, or several folded ones: "r1n[1-2]" has the skeleton "r#n#" and the fields "1" "[1-2]".
+// A name, or several folded names: "r1n[1-2]" has the skeleton "r#n#" and the fields "1" "[1-2]".
 struct Shape {
   std::string skeleton;
   std::vector<std::string> fields;
@@ -27,7 +27,7 @@ struct Shape {
 bool is_folded(const std::string& field) { return field.front() == '['; }
 
 Shape shape_of(std::string_view name) {
-  constexpr std::size_t longest = 18;  // what expansion reads as a number
+  constexpr std::size_t longest = 18;  // longer digits are not read as a number on expansion
   Shape shape;
   const bool folds = name.find(':') == name.npos && name.find(number_mark) == name.npos;
   for (std::size_t i = 0; i < name.size();) {
@@ -48,8 +48,8 @@ Shape shape_of(std::string_view name) {
   return shape;
 }
 
-// The only field in which two shapes differ, if it can be folded: nothing right of it varies less
-// often, so nothing left of it may be folded already.
+// The only field in which two shapes differ, if it can be folded: a field to the right must not
+// vary less often, so no field to the left may be folded already.
 std::optional<std::size_t> differing_field(const Shape& left, const Shape& right) {
   if (left.skeleton != right.skeleton) return std::nullopt;
   std::optional<std::size_t> found;
@@ -70,7 +70,7 @@ std::int64_t number_of(const std::string& digits) {
   return value;
 }
 
-// Whether a range that begins with `first` writes `next` as it stands.
+// Whether a range that begins with `first` reproduces `next` exactly, with its padding.
 bool is_written_alike(const std::string& first, const std::string& next) {
   const auto is_padded = [](const std::string& digits) {
     return digits.size() > 1 && digits.front() == '0';
@@ -78,8 +78,8 @@ bool is_written_alike(const std::string& first, const std::string& next) {
   return is_padded(first) ? next.size() == first.size() : !is_padded(next);
 }
 
-// Numbers from `begin` that one range writes: the longest run of equal steps, where steps above 1
-// are worth it for four numbers only.
+// Numbers from `begin` on that one range covers: the longest run of equal steps; steps above 1 are
+// used only for four or more numbers.
 struct Run {
   std::size_t end = 0;
   std::int64_t step = 1;
@@ -97,7 +97,7 @@ Run run_from(const std::vector<std::string>& numbers, std::size_t begin) {
   return {end, step};
 }
 
-// The ranges that write these numbers in their order.
+// The ranges that produce these numbers in their order.
 struct WrittenRange {
   std::string text;
   std::size_t numbers = 1;
@@ -185,7 +185,7 @@ std::string text_of(const Shape& shape) {
 }  // namespace
 
 std::string fold_hosts(const std::vector<std::string>& names) {
-  constexpr std::size_t most_ranges = 256;  // in a bracket: far below what expansion takes
+  constexpr std::size_t most_ranges = 256;  // in a bracket: far below the limit of expansion
   std::string text;
   for (const Shape& shape : fold(names, most_ranges)) {
     if (!text.empty()) text += ',';

@@ -49,7 +49,7 @@ bool looks_like_yaml(std::string_view text) {
   return false;
 }
 
-// The place of a host with its line, which hosts do not keep.
+// The place of a host with its line, which is not stored with the host.
 Place shown_place(const Host& host, const std::vector<std::string_view>& lines) {
   Place place = host.place;
   const auto index = static_cast<std::size_t>(place.line) - 1;
@@ -58,8 +58,8 @@ Place shown_place(const Host& host, const std::vector<std::string_view>& lines) 
   return place;
 }
 
-// Slots of one machine under two names are counted, and given, twice. Names that only the resolver
-// could tell to be of one machine are not looked at.
+// Warns if one machine has two names, because its slots would be counted and assigned twice. Names
+// that would need resolution are not compared.
 void warn_of_one_machine(const SourceText& source, const std::vector<Host>& hosts,
                          Diagnostics& diagnostics) {
   struct Machine {

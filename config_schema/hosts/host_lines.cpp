@@ -16,13 +16,13 @@
 namespace train {
 namespace {
 
-// A larger number behind a name is a port that somebody took for "host:port".
+// A larger number after a name is probably a port: "host:port".
 constexpr int most_after_colon = 1'023;
 
 constexpr const char* no_port =
     "after ':' come the slots; a port is written in a hosts file: 'port=2222', or 'port: 2222'";
 
-// The name or set of an item, and where the rest (":slots") begins.
+// The name or set of an item, and the position of the rest (":slots").
 struct NamePart {
   std::vector<std::string> names;
   std::size_t end = 0;
@@ -116,7 +116,7 @@ tl::expected<HostItem, HostSetError> read_host_item(std::string_view text, std::
 
 namespace {
 
-// `key=value`, `key = value`; without '=' there is a key alone.
+// `key=value`, `key = value`; without '=' only a key.
 struct Option {
   HostWord key;
   std::optional<HostWord> value;
@@ -144,7 +144,7 @@ std::vector<Option> options_of(std::string_view line, std::size_t from) {
   return options;
 }
 
-// What the options of a line may be, with all the names that launchers have for them.
+// The possible options of a line, with the names that different launchers use for them.
 enum class LineKey { slots, max_slots, user, port, slot_type };
 constexpr std::pair<std::string_view, LineKey> line_keys[] = {
     {"slots", LineKey::slots},         {"max_slots", LineKey::max_slots},
@@ -157,7 +157,7 @@ constexpr std::pair<std::string_view, LineKey> line_keys[] = {
 };
 constexpr std::size_t keys_to_suggest = 5;
 
-// What one line says of all its hosts.
+// The options of one line, which apply to all its hosts.
 struct LineOptions {
   std::optional<int> slots;
   std::optional<int> max_slots;
@@ -174,7 +174,7 @@ class LineReader {
         diagnostics_(diagnostics),
         hosts_(hosts) {}
 
-  // A line of the text itself.
+  // Reads a line, which must be part of the text itself.
   void read(std::string_view line) {
     begin_ = static_cast<std::size_t>(line.data() - begin_of_text_);
     line = line.substr(0, line.find('#'));
@@ -187,7 +187,7 @@ class LineReader {
     bool is_legal = true;
     for (const Option& option : options_of(line, end)) {
       is_legal &= read_option(option);
-      if (!option.value || diagnostics_.is_full()) break;  // what follows is no option either
+      if (!option.value || diagnostics_.is_full()) break;  // what follows is not an option either
     }
     if (is_legal) add_hosts();
   }
@@ -267,7 +267,7 @@ class LineReader {
     return true;
   }
 
-  // Whether an item and the line's options can both be meant.
+  // Whether an item and the line's options are compatible.
   bool agrees(const Declared& declared) {
     const HostItem& item = declared.item;
     if (item.slots && given_.slots)

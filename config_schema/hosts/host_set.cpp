@@ -17,7 +17,7 @@ namespace {
 template <class T>
 using Expanded = tl::expected<T, HostSetError>;
 
-// first, first + step, ... up to last; `width` digits with leading zeros, or 0.
+// first, first + step, ... up to last; `width` is the number of digits with leading zeros, or 0.
 struct Range {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -100,14 +100,14 @@ bool is_name_char(char c) {
   return is_letter || is_digit(c) || c == '-' || c == '.' || c == '_';
 }
 
-// The character at byte `at`, all its bytes.
+// The whole character at byte `at`.
 std::string_view character_at(std::string_view text, std::size_t at) {
   std::size_t end = at + 1;
   while (end < text.size() && is_continuation(text[end])) ++end;
   return text.substr(at, end - at);
 }
 
-// What is wrong with the text of a name between brackets, if anything is.
+// The fault in the text of a name outside brackets, if there is one.
 std::optional<HostSetError> check_text(std::string_view text) {
   const auto strange = static_cast<std::size_t>(
       std::find_if_not(text.begin(), text.end(), is_name_char) - text.begin());
@@ -124,7 +124,7 @@ std::optional<HostSetError> check_text(std::string_view text) {
   return std::nullopt;
 }
 
-// "10.0.0.256" is no name either: all who look it up take it for an address.
+// "10.0.0.256" is no valid name either: resolvers take it for an address.
 bool is_broken_address(std::string_view name) {
   constexpr std::string_view letters = "0123456789.";
   if (name.find_first_not_of(letters) != name.npos) return false;
@@ -164,7 +164,7 @@ Expanded<std::vector<Piece>> read_pieces(std::string_view pattern) {
   return pieces;
 }
 
-// How many names there will be, without overflow: anything beyond the limit is `limit + 1`.
+// The number of resulting names, without overflow: anything beyond the limit is `limit + 1`.
 std::size_t count_names(const std::vector<Piece>& pieces, std::size_t limit) {
   std::size_t names = 1;
   for (const Piece& piece : pieces) {
@@ -181,7 +181,7 @@ std::size_t count_names(const std::vector<Piece>& pieces, std::size_t limit) {
   return names;
 }
 
-// The length of the longest name that there will be.
+// The length of the longest resulting name.
 std::size_t longest_name(const std::vector<Piece>& pieces) {
   std::size_t length = 0;
   for (const Piece& piece : pieces) {
@@ -209,7 +209,7 @@ void append_names(const std::vector<Piece>& pieces, std::size_t at, const std::s
           names);
 }
 
-// Numbers come from brackets: what they make is looked at once it is made.
+// Numbers come from brackets, so names are checked after they are made.
 std::optional<std::string> find_broken_address(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (is_digit(name.front()) && is_broken_address(name)) return name;
@@ -242,8 +242,8 @@ Expanded<std::vector<HostListPart>> split_host_list(std::string_view list) {
 
 Expanded<std::vector<std::string>> expand_host_pattern(std::string_view pattern,
                                                        std::size_t limit) {
-  // Ranges in a pattern also bound the recursion and the memory of what is read.
-  // What the numbers of all hosts fold into still fits.
+  // The limits also bound the recursion and the memory of parsing. The length fits a set of
+  // `max_hosts` hosts with separate numbers.
   constexpr std::size_t longest = 20 * max_hosts;
   constexpr std::size_t most_brackets = 16;
   if (pattern.empty()) return refuse_at(0, "a host's name is missing");

@@ -18,7 +18,7 @@ namespace train {
 
 namespace {
 
-// Roughly the memory that a host takes.
+// Approximate memory of a host.
 std::size_t bytes_of(const Host& host) {
   constexpr std::size_t of_an_entry = 128;
   std::size_t bytes = sizeof(Host) + host.identity_file.size() + host.pool.size();
@@ -30,7 +30,7 @@ std::size_t bytes_of(const Host& host) {
   return bytes;
 }
 
-// Reads the keys of one host, or of `defaults:`, over what `host` says already.
+// Reads the keys of one host, or of `defaults:`, over the values that `host` already has.
 class HostKeys {
  public:
   HostKeys(std::string prefix, Diagnostics& diagnostics)
@@ -72,7 +72,7 @@ class HostKeys {
     diagnostics_.error(place, key(name), std::move(message), std::move(hint));
   }
 
-  // What reaches command lines follows the rules of host lines.
+  // Values that reach command lines follow the same rules as in host lines.
   void read_word(const char* name,
                  tl::expected<std::string, HostSetError> (*read_value)(std::string_view,
                                                                        std::size_t),
@@ -86,13 +86,13 @@ class HostKeys {
       return;
     }
     Place place = given->place;
-    // Quoted and folded text does not stand byte for byte in the file.
+    // Only if the text appears in the file byte for byte; quoted and folded text does not.
     if (place.text.find(text) != std::string::npos)
       place.column += count_characters(text.substr(0, value.error().offset));
     report(place, name, value.error().message, value.error().hint);
   }
 
-  // What is shown in plans, and nowhere taken apart.
+  // A value that plans only show, and that is not parsed further.
   bool check_shown(const Place& place, const char* name, std::string_view text) {
     if (plain_length(text) == text.size()) return true;
     report(place, name, fmt::format("'{}' in '{}' cannot be shown", text, key(name)),
@@ -198,7 +198,7 @@ class HostKeys {
              "a slot is one of them there");
   }
 
-  // The keys about devices must be possible together, whether they are here or under `defaults`.
+  // The keys about devices must be compatible, whether they are here or under `defaults`.
   void check_slot_type(const Host& host) {
     const GivenValue* given = fields_.given("slot_type");
     if (!given) given = fields_.given("accelerator_type");
@@ -293,7 +293,7 @@ class InventoryReader {
     const auto item =
         read_host_item(is_address && !is_short ? "[" + text + "]" : text, hosts_.room());
     if (!item) {
-      // Quoted and folded text does not stand byte for byte in the file.
+      // Only if the text appears in the file byte for byte; quoted and folded text does not.
       if (place.text.find(text) != std::string::npos)
         place.column += static_cast<int>(std::min(item.error().offset, text.size()));
       diagnostics_.error(place, path + ".name", item.error().message, item.error().hint);

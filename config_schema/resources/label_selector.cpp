@@ -28,7 +28,7 @@ bool is_label_word(std::string_view word) {
                      [](char c) { return is_alphanumeric(c) || c == '.' || c == '-' || c == '_'; });
 }
 
-// The parts between commas that no parentheses enclose.
+// The parts between commas outside of parentheses.
 std::vector<std::string_view> expressions_of(std::string_view text) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;

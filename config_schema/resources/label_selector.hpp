@@ -10,7 +10,7 @@
 
 namespace train {
 
-/// What one label of a host must be.
+/// A condition for one label of a host.
 struct LabelCondition {
   enum class Kind { one_of, none_of, exists, absent };
   std::string label;
@@ -20,19 +20,19 @@ struct LabelCondition {
   bool operator==(const LabelCondition&) const = default;
 };
 
-/// All of these must hold; an empty selector takes any host. A host without the label has none of
-/// the values: `none_of` and `absent` hold there.
+/// All of these must hold; an empty selector matches any host. For a host without the label,
+/// `none_of` and `absent` hold.
 using LabelSelector = std::vector<LabelCondition>;
 
-/// Reads Ray's grammar of what one label must be: `value`, `!value`, `in(a,b)`, `!in(a,b)`,
-/// `exists()`, `!exists()`, or several of these between commas. The error says what is wrong.
+/// Reads Ray's grammar for the condition of a label: `value`, `!value`, `in(a,b)`, `!in(a,b)`,
+/// `exists()`, `!exists()`, or several of these separated by commas. The error says what is wrong.
 tl::expected<LabelSelector, std::string> read_label_conditions(const std::string& label,
                                                                std::string_view text);
 
-/// Why this cannot be the name of a label; empty when it can: `name` or `prefix/name`.
+/// Why this cannot be the name of a label; empty if it is valid: `name` or `prefix/name`.
 std::string label_name_trouble(std::string_view name);
 
-/// Whether the selector takes a host with these labels.
+/// Whether a host with these labels satisfies the selector.
 bool matches(const LabelSelector& selector, const std::map<std::string, std::string>& labels);
 
 /// "gpu=A100, zone!=(a|b)", for messages.

@@ -9,7 +9,7 @@
 namespace train {
 namespace {
 
-// What a message calls a given value: "'use_gpu: true' on line 3".
+// A given value in messages: "'use_gpu: true' on line 3".
 std::string quoted(const GivenValue& given) {
   return fmt::format("'{}: {}' {}", leaf_of(given.field->path), given.node->text,
                      line_or_flag(given.place));
@@ -53,7 +53,7 @@ class ScalingRules {
                        std::move(hint));
   }
 
-  // No warning for a trainer that is given nothing, or the one CPU that it has by default.
+  // Does not warn of a trainer without resources, or with its default of one CPU.
   void warn_of_trainer() {
     const GivenValue* trainer = fields_.given("scaling_config.trainer_resources");
     if (!trainer) return;
@@ -65,7 +65,7 @@ class ScalingRules {
     }
   }
 
-  // use_gpu against GPU, use_tpu against TPU.
+  // Checks use_gpu against GPU, and use_tpu against TPU.
   void check_use(const char* name, const GivenValue* use, const std::optional<Amount>& amount) {
     if (!amount) return;
     const bool is_used = use && use->node->boolean;

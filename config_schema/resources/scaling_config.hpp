@@ -6,12 +6,12 @@
 
 namespace train {
 
-/// Whether the experiment is written with Ray's keys, where an absent `use_gpu` or `use_tpu` is
-/// false: in a `scaling_config`, or with one of these two keys at the top.
+/// Whether the experiment is written with Ray's keys, for which an absent `use_gpu` or `use_tpu`
+/// means false: with a `scaling_config`, or with one of these two keys at the top.
 bool speaks_of_ray(const FieldReader& fields);
 
-/// Ray's rules between the keys of `scaling_config`, which may also be at the top. `amounts` are
-/// those of a worker, as `amounts_given` says them (nullptr: none were given).
+/// Ray's rules for combinations of keys of `scaling_config`, which may also be at the top.
+/// `amounts` are those of a worker, given by `amounts_given` (nullptr: not given).
 void check_scaling_config(const FieldReader& fields, const Amounts& amounts,
                           const GivenValue* amounts_given, Diagnostics& diagnostics);
 

@@ -39,7 +39,7 @@ const Generation* find_generation(std::string_view name) {
   return nullptr;
 }
 
-// The sides of "2x2x4"; empty when it is no topology.
+// The sides of "2x2x4"; empty if the text is not a topology.
 std::vector<int> sides_of(std::string_view topology) {
   constexpr int longest = 1024;
   std::vector<int> sides;

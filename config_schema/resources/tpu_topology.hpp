@@ -16,20 +16,20 @@ struct TpuSlice {
 };
 
 /// The generation ("v4", "v5litepod") of a type as users write it: any case, with or without
-/// `TPU-`, and "tpu7x". Nothing when it is none that Ray knows.
+/// `TPU-`, and "tpu7x". Nothing if Ray does not know it.
 std::optional<std::string> tpu_generation(std::string_view type);
 
 /// Whether hosts with accelerators of this type have TPU chips: "TPU", "TPU-V6E", "v5p".
 bool is_tpu_type(std::string_view type);
 
-/// Types that mean the same, written the same: TPUs as Ray's constants ("v6e" is "TPU-V6E"), all
-/// others as they are.
+/// The canonical form of a type, so that equal types compare equal: TPUs as Ray's constants ("v6e"
+/// is "TPU-V6E"), others unchanged.
 std::string canonical_accelerator_type(const std::string& type);
 
 /// Every generation, oldest first.
 std::vector<std::string> tpu_generations();
 
-/// The slice of a topology ("4x4", "2x2x2") of a generation; nothing when there is no such shape.
+/// The slice of a topology ("4x4", "2x2x2") of a generation; nothing if there is no such shape.
 /// Shapes and hosts are those of Ray's TPU support.
 std::optional<TpuSlice> tpu_slice(std::string_view generation, std::string_view topology);
 

@@ -29,7 +29,7 @@ class SpaceReader {
   }
 
  private:
-  // What it read goes into the group; what is plain is returned as well.
+  // Adds the entries to the group; also returns the plain ones.
   YamlNodePtr read_entries(const YamlNode& mapping, const std::string& path, SearchGroup& group) {
     auto copy = std::make_shared<YamlNode>(mapping);
     copy->entries.clear();
@@ -54,7 +54,7 @@ class SpaceReader {
       if (auto read = read_tune_word(*word, path, diagnostics_)) group[entry.key] = *read;
       return nullptr;
     }
-    if (words_ == Words::determined && node->find("type")) return nullptr;  // it was told
+    if (words_ == Words::determined && node->find("type")) return nullptr;  // was reported already
     if (is_unknown_word(*node, path)) return nullptr;
     parameter::Group inner;
     YamlNodePtr plain = read_entries(*node, path, inner.members);
@@ -62,7 +62,7 @@ class SpaceReader {
     return plain;
   }
 
-  // In Determined's words a mapping with `type` is nothing else.
+  // With Determined's keys, a mapping with `type` is always a hyperparameter.
   bool is_kind(const YamlNode& type, const std::string& path) {
     const bool is_kind = type.kind == YamlKind::string && is_one_of(type.text, kinds);
     if (is_kind || words_ == Words::tune) return is_kind;
@@ -83,8 +83,8 @@ class SpaceReader {
     return is_word ? &mapping.entries.front() : nullptr;
   }
 
-  // A group of one name, which each trial gets as it is. Of Tune's words for what is drawn it can
-  // only be meant as one of those that there are not here.
+  // A group with one name is passed to each trial unchanged; a name from Tune's distributions that
+  // train does not have is certainly a mistake.
   bool is_unknown_word(const YamlNode& group, const std::string& path) {
     if (group.entries.size() != 1) return false;
     const YamlEntry& only = group.entries.front();
@@ -109,7 +109,7 @@ class SpaceReader {
     return false;
   }
 
-  // Determined's grid search looks into lists, though they are constants.
+  // Determined's grid search looks into lists, although they are constants.
   void note_uncounted(const YamlNode& node, const std::string& path) {
     for (std::size_t i = 0; i < node.items.size(); ++i)
       note_uncounted(*node.items[i], fmt::format("{}[{}]", path, i));
@@ -185,7 +185,7 @@ class SpaceReader {
       return std::nullopt;
     }
     const auto count = fields.integer(kind + ".count");
-    if (kind == "int" && !is_whole) return std::nullopt;  // it was told: beyond 64 bits
+    if (kind == "int" && !is_whole) return std::nullopt;  // beyond 64 bits, was reported already
     if (kind == "int")
       return SearchParameter{
           parameter::WholeRange{*low->node->integer, *high->node->integer, count}};

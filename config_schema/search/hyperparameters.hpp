@@ -13,14 +13,14 @@ namespace train {
 /// A hyperparameter whose value a search chooses.
 struct SearchedParameter {
   std::string path;  ///< "hyperparameters.lr"
-  std::string type;  ///< "int", "double", "log" or "categorical"; of Tune: "uniform", ...
+  std::string type;  ///< "int", "double", "log" or "categorical"; for Tune: "uniform", ...
   Place place;       ///< of the type
 };
 
-/// Hyperparameters, those that are searched among them.
+/// Hyperparameters, including the searched ones.
 struct Hyperparameters {
   SearchGroup space;
-  /// Plain values, and `{type: const, val: V}` as V; what is searched is left out.
+  /// Plain values, and `{type: const, val: V}` as V; without searched ones.
   YamlNodePtr plain;
   std::vector<SearchedParameter> searched;
   /// Ranges without `count`, also those in lists, which Determined's grid search refuses.
@@ -29,7 +29,7 @@ struct Hyperparameters {
 
 /// Reads the mapping under `hyperparameters:`, of any depth. A mapping with a `type` is one
 /// hyperparameter and has the keys of `hyperparameter_fields()`; any other is a group. A list is a
-/// plain value, whatever it holds. What is wrong is left out.
+/// plain value, whatever it contains. Invalid entries are left out.
 Hyperparameters read_hyperparameters(const YamlNode& mapping, Diagnostics& diagnostics);
 
 /// Reads the mapping under Ray Tune's `param_space:`. A mapping with one key of `uniform`,
@@ -37,7 +37,7 @@ Hyperparameters read_hyperparameters(const YamlNode& mapping, Diagnostics& diagn
 /// and so is one whose `type` is one of Determined's kinds; any other is a group.
 Hyperparameters read_param_space(const YamlNode& mapping, Diagnostics& diagnostics);
 
-/// Numbers that JSON cannot carry (NaN, infinities, overflow) become errors.
+/// Reports numbers that JSON cannot represent (NaN, infinities, overflow) as errors.
 void check_for_json(const YamlNode& node, const std::string& path, Diagnostics& diagnostics);
 
 }  // namespace train

@@ -10,13 +10,13 @@
 
 namespace train {
 
-/// A search: which trials an experiment has, and what they report.
+/// A search: its trials, and what they report.
 struct SearchConfig {
   SearchSettings settings;
-  SearchGroup space;        ///< all hyperparameters, also those with one value
-  std::string metric;       ///< the key of reports by which trials are compared; empty: none
-  std::string time_metric;  ///< the key that counts time; empty: the usual ones
-  /// From the first start of a trial, after which all are stopped. Nothing: any.
+  SearchGroup space;        ///< all hyperparameters, including those with one value
+  std::string metric;       ///< the reported key by which trials are compared; empty: none
+  std::string time_metric;  ///< the reported key that counts time; empty: the usual ones
+  /// Time from the first start of a trial until all trials are stopped. Nothing: no limit.
   std::optional<std::chrono::milliseconds> time_budget = {};
 
   bool operator==(const SearchConfig&) const = default;

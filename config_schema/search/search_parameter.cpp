@@ -12,7 +12,7 @@ using parameter::Group;
 using parameter::Range;
 using parameter::WholeRange;
 
-// What `values_of` says of each that is no group, multiplied.
+// The product of `values_of` over all parameters that are not groups.
 template <class Values>
 std::optional<std::int64_t> product(const SearchGroup& group, const Values& values_of) {
   std::int64_t points = 1;
@@ -35,7 +35,7 @@ std::optional<std::int64_t> grid_values(const SearchParameter& parameter) {
   if (const auto* range = std::get_if<Range>(&parameter.kind)) return range->count;
   if (const auto* whole = std::get_if<WholeRange>(&parameter.kind)) {
     if (!whole->count) return std::nullopt;
-    // Unsigned: the distance of the ends may pass what a signed number holds.
+    // Unsigned: the distance of the ends may overflow a signed number.
     const std::uint64_t distance =
         static_cast<std::uint64_t>(whole->high) - static_cast<std::uint64_t>(whole->low);
     const bool has_all = static_cast<std::uint64_t>(*whole->count) > distance;

@@ -11,10 +11,10 @@
 namespace train {
 
 struct SearchParameter;
-/// Hyperparameters by name, in byte order: the order in which all walks take them.
+/// Hyperparameters by name, in byte order: all walks use this order.
 using SearchGroup = std::map<std::string, SearchParameter>;
 
-/// Where the value of a hyperparameter comes from. Values are JSON, each on one line.
+/// How the value of a hyperparameter is chosen. Values are JSON, each on one line.
 namespace parameter {
 /// One value.
 struct Constant {
@@ -26,7 +26,7 @@ struct Constant {
 struct WholeRange {
   std::int64_t low = 0;
   std::int64_t high = 0;
-  std::optional<std::int64_t> count = {};  ///< of values in a grid, >= 1
+  std::optional<std::int64_t> count = {};  ///< number of values in a grid, >= 1
 
   bool operator==(const WholeRange&) const = default;
 };
@@ -60,19 +60,19 @@ struct Normal {
 
   bool operator==(const Normal&) const = default;
 };
-/// categorical, choice: one of these, never none.
+/// categorical, choice: one of these; never empty.
 struct Choice {
   std::vector<std::string> values;
 
   bool operator==(const Choice&) const = default;
 };
-/// grid_search: all of these, never none.
+/// grid_search: all of these; never empty.
 struct GridSearch {
   std::vector<std::string> values;
 
   bool operator==(const GridSearch&) const = default;
 };
-/// Hyperparameters of their own, in place.
+/// A nested group of hyperparameters.
 struct Group {
   SearchGroup members;
 
@@ -87,7 +87,7 @@ struct SearchParameter {
                parameter::Group>
       kind;
 
-  /// Whether its value is drawn.
+  /// Whether its value is sampled.
   bool is_drawn() const {
     return !std::holds_alternative<parameter::Constant>(kind) &&
            !std::holds_alternative<parameter::GridSearch>(kind) &&
@@ -96,15 +96,15 @@ struct SearchParameter {
   bool operator==(const SearchParameter&) const = default;
 };
 
-/// How many values Determined's grid takes of a parameter that is no group: all of a list, one that
-/// is constant, `count` of a range, but of whole numbers at most as many as there are. Nothing: it
-/// does not say, or it is one of Tune's.
+/// The number of values of a parameter (not a group) in Determined's grid: all of a list, one for a
+/// constant, `count` for a range, but for whole numbers at most as many as the range has. Nothing:
+/// not given, or a parameter of Tune's.
 std::optional<std::int64_t> grid_values(const SearchParameter& parameter);
-/// Points of Determined's grid: the values of all parameters multiplied, where one that does not
-/// say counts as one. Nothing: more than 2^63 - 1.
+/// Points of Determined's grid: the product of the numbers of values of all parameters, where an
+/// unknown number counts as one. Nothing: more than 2^63 - 1.
 std::optional<std::int64_t> grid_points(const SearchGroup& group);
-/// Points of Ray Tune's grid_search: its lists multiplied, 1 when there is none. Nothing: more than
-/// 2^63 - 1.
+/// Points of Ray Tune's grid_search: the product of its lists' lengths, 1 if there is none.
+/// Nothing: more than 2^63 - 1.
 std::optional<std::int64_t> tune_points(const SearchGroup& group);
 
 }  // namespace train

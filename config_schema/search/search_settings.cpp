@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 6> names = {"single",        "random",        "grid",
                                                    "async_halving", "adaptive_asha", "tune"};
 
-// Which key is wrong and why; nullptr: none.
+// The invalid key and the reason; nullptr: none.
 const char* trouble_of_halving(const SearchSettings& settings) {
   if (settings.length < 1) return "the length of a trial (max_time) must be at least 1";
   if (!(settings.divisor > 1) || !std::isfinite(settings.divisor))
@@ -46,7 +46,7 @@ const char* trouble_of_tune(const SearchSettings& settings) {
     return "'reduction_factor' must be above 1";
   if (asha.brackets < 1 || asha.brackets > most_rungs_or_brackets)
     return "'brackets' must be 1 to 1000";
-  // One bit of a word for each rung that a trial has entered.
+  // A trial has one bit of a word for each rung that it has entered.
   constexpr int most_tune_rungs = 64;
   double need = asha.grace_period;
   for (int rungs = 1; rungs <= most_tune_rungs; ++rungs) need *= asha.reduction_factor;

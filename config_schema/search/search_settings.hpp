@@ -15,13 +15,13 @@ namespace train {
 enum class SearchMethod { single, random, grid, async_halving, adaptive_asha, tune };
 /// The searcher's name: "random".
 std::string_view to_string(SearchMethod method);
-/// Nothing: a searcher of Determined's that train does not know, or no name of one.
+/// Nothing: a searcher of Determined's that train does not know, or no searcher's name.
 std::optional<SearchMethod> searcher_method(std::string_view name);
 
-/// How early adaptive_asha stops trials that do badly.
+/// How early adaptive_asha stops poor trials.
 enum class AdaptiveMode { aggressive, standard, conservative };
 
-/// Ray Tune's `scheduler: {type: asha}`. Times are counted by the reports' steps.
+/// Ray Tune's `scheduler: {type: asha}`. Time is the step of the reports.
 struct TuneAshaSettings {
   double max_t = 100;
   double grace_period = 1;
@@ -31,24 +31,24 @@ struct TuneAshaSettings {
   bool operator==(const TuneAshaSettings&) const = default;
 };
 
-/// What is searched, in the words and with the defaults of Determined's and Tune's files.
+/// The settings of a search, with the names and defaults of Determined's and Tune's files.
 struct SearchSettings {
   SearchMethod method = SearchMethod::single;
   std::uint32_t seed = 0;  ///< `experiment_seed`
   bool smaller_is_better = true;
-  std::int64_t max_trials = 1;  ///< of random and the halving ones
+  std::int64_t max_trials = 1;  ///< for random and the halving methods
   /// 0: as many as fit. Nothing: 16, or for Tune as many as fit.
   std::optional<std::int64_t> max_concurrent_trials = {};
 
-  std::int64_t length = 0;  ///< of the halving ones: what a trial at the top rung needs
+  std::int64_t length = 0;  ///< for the halving methods: the length of a trial at the top rung
   double divisor = 4;
-  int num_rungs = 0;  ///< of async_halving
-  int max_rungs = 5;  ///< of adaptive_asha, with `mode`, or else
+  int num_rungs = 0;  ///< for async_halving
+  int max_rungs = 5;  ///< for adaptive_asha, with `mode`, or else
   AdaptiveMode mode = AdaptiveMode::standard;
   std::vector<int> bracket_rungs = {};  ///< the rungs of each bracket
 
-  std::int64_t num_samples = 1;                    ///< of Tune: how often its grid is taken
-  std::optional<TuneAshaSettings> tune_asha = {};  ///< of Tune
+  std::int64_t num_samples = 1;                    ///< for Tune: how often its grid is repeated
+  std::optional<TuneAshaSettings> tune_asha = {};  ///< for Tune
 
   bool halves() const {
     return method == SearchMethod::async_halving || method == SearchMethod::adaptive_asha;
@@ -59,10 +59,10 @@ struct SearchSettings {
   bool operator==(const SearchSettings&) const = default;
 };
 
-/// A bracket has at most so many rungs, and a search so many brackets.
+/// The maximum number of rungs of a bracket, and of brackets of a search.
 inline constexpr int most_rungs_or_brackets = 1000;
 
-/// Class `config` where a number is not one that its method can work with.
+/// Class `config` if a number is invalid for its method.
 Result<void> check_settings(const SearchSettings& settings);
 
 }  // namespace train

@@ -84,7 +84,7 @@ class TuneReader {
       complain("has a negative deviation", "write [mean, deviation]");
       return std::nullopt;
     }
-    constexpr double farthest = 40;  // of a normal number in double precision, and then some
+    constexpr double farthest = 40;  // a bound that no normal number in double precision exceeds
     if (!std::isfinite(std::abs(mean) + farthest * deviation)) return beyond_doubles();
     return SearchParameter{parameter::Normal{mean, deviation}};
   }

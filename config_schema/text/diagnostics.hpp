@@ -9,7 +9,7 @@
 
 namespace train {
 
-/// So many faults of one input are kept; further ones are only counted.
+/// The maximum number of faults that are kept for one input; further ones are only counted.
 inline constexpr std::size_t max_faults = 1000;
 
 /// Something legal that this version cannot run: `launch` refuses it.
@@ -20,7 +20,7 @@ struct Obstacle {
   bool operator==(const Obstacle&) const = default;
 };
 
-/// What was found wrong, or worth a warning, while an input was read.
+/// Collects faults and warnings while an input is read.
 class Diagnostics {
  public:
   /// Which obstacles are errors: all, those that keep `plan` from planning, or none.
@@ -29,26 +29,26 @@ class Diagnostics {
 
   void error(Place place, std::string key, std::string message, std::string hint = {});
   void warn(Place place, std::string key, std::string message, std::string hint = {});
-  /// A key that is legal and has no effect here.
+  /// Notes a key that is legal and has no effect here.
   void note_idle(Place place, std::string key);
 
-  /// An error when it is to be refused, else kept.
+  /// An error if this kind of obstacle is refused, else kept.
   void obstacle(Diagnostic diagnostic, bool blocks_plan);
 
-  /// Takes over the errors of another.
+  /// Adds the errors of another.
   void adopt_errors(Diagnostics other);
 
-  /// Replaces the lines that diagnostics show of a source by these.
+  /// Replaces the lines that diagnostics show from a source.
   void show_lines_of(const std::string& source, const std::vector<std::string>& lines);
 
   bool has_errors() const { return !errors_.empty(); }
-  /// Whether so much was found that there is no point in reading on.
+  /// Whether there are so many errors that reading further is pointless.
   bool is_full() const { return errors_.size() >= max_faults; }
 
-  /// All errors by line; those of other sources (flags) after those of `main_source`. One that an
-  /// alias makes appear twice is in it once. Call only when there are errors.
+  /// All errors by line; those of other sources (flags) after those of `main_source`. An error that
+  /// is repeated through an alias appears once. Call only if there are errors.
   Error take_error(ErrorClass error_class, const std::string& main_source);
-  /// Whether each key without effect gets a warning of its own, or all of a source one together.
+  /// Whether each key without effect gets a warning of its own, or all of a source share one.
   enum class IdleKeys { each, together };
   /// All warnings, in the same order.
   std::vector<Diagnostic> take_warnings(const std::string& main_source,

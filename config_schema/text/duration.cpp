@@ -6,7 +6,7 @@
 namespace train {
 
 std::string duration_text(std::chrono::nanoseconds duration) {
-  // Beside each other, durations up to here are easier to compare in one unit.
+  // Durations up to this length are easier to compare in one unit.
   constexpr std::chrono::seconds longest_in_seconds{119};
   const auto all = std::chrono::duration_cast<std::chrono::seconds>(duration);
   if (all <= longest_in_seconds) return fmt::format("{} s", all.count());

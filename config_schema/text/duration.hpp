@@ -6,10 +6,10 @@
 
 namespace train {
 
-/// For people, whole seconds: "45 s", "119 s", then by the two largest units: "10 min", "1 h 1
-/// min", "1 d". What is shorter than the second of them is left out.
+/// For people, in whole seconds: "45 s", "119 s", then in the two largest units: "10 min", "1 h 1
+/// min", "1 d". Smaller units are left out.
 std::string duration_text(std::chrono::nanoseconds duration);
-/// The same of what may be shorter than a second: "500 ms".
+/// The same for durations that may be shorter than a second: "500 ms".
 std::string short_duration_text(std::chrono::milliseconds duration);
 
 }  // namespace train

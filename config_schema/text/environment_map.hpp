@@ -9,7 +9,7 @@ namespace train {
 /// The environment of a process as a value: its variables, by name.
 using EnvironmentMap = std::map<std::string, std::string>;
 
-/// What a variable is set to; nullptr when it is not set, or set to nothing.
+/// The value of a variable; nullptr if it is not set, or empty.
 const std::string* find_variable(const EnvironmentMap& environment, const std::string& name);
 
 }  // namespace train

@@ -66,7 +66,7 @@ Error with_context(Error error, std::string_view context) {
 
 namespace {
 
-// A flag, or a variable ("$PATH"), is one line: its number would say nothing.
+// A flag, or a variable ("$PATH"), is one line, so a line number is useless.
 bool is_one_line(const Place& place) {
   // "-" alone is standard input.
   return place.source.size() > 1 && (place.source.front() == '-' || place.source.front() == '$');
@@ -87,14 +87,14 @@ std::vector<std::string> characters_of(std::string_view text) {
     else
       characters.emplace_back(1, c);
   }
-  // One sign for each, so that the caret stays where it belongs.
+  // One column for each, so that the caret stays in place.
   for (std::string& character : characters)
     if (plain_length(character) != character.size()) character = "?";
   return characters;
 }
 
-// The caret stands under the column; tabs of the line are kept so that both lines indent alike. Of
-// a long line only what is around the column is shown.
+// Puts the caret under the column; keeps tabs of the line so that both lines indent alike. Of a
+// long line, only the part around the column is shown.
 TerminalText text_of_caret(const Place& place) {
   constexpr std::size_t longest = 100;
   constexpr std::size_t before = 60;

@@ -11,9 +11,9 @@
 
 namespace train {
 
-/// What kind of trouble an error is. Each class has one documented exit code
-/// (`cli/surroundings/exit_code.hpp`) and one name, the one that the last line on stderr and
-/// `--json` carry.
+/// The class of an error. Each class has one documented exit code
+/// (`cli/surroundings/exit_code.hpp`) and one name, which the last line on stderr and `--json`
+/// contain.
 enum class ErrorClass {
   usage,        ///< wrong flags (64)
   no_input,     ///< no such config, hosts file or task (66)
@@ -32,18 +32,18 @@ enum class ErrorClass {
 /// The name of a class as users see it: "config", "hosts", "worker", ...
 std::string_view to_string(ErrorClass error_class);
 
-/// One thing that is wrong (or worth a warning): where, what, and what to do next.
+/// One fault or warning: where, what, and what to do next.
 struct Diagnostic {
-  Place place;                               ///< empty `source` when the trouble is not in a text
+  Place place;                               ///< empty `source` if the fault is not in a text
   std::string key;                           ///< dotted path of the configuration key, or empty
   std::string message;                       ///< says what is wrong; quotes the user's values
   std::string hint;                          ///< the next step; may be empty
-  std::vector<std::string> more_hints = {};  ///< lines of their own, below the hint
+  std::vector<std::string> more_hints = {};  ///< separate lines below the hint
 
   bool operator==(const Diagnostic&) const = default;
 };
 
-/// Trouble as a value: all the diagnostics of one input, in order, never empty.
+/// An error as a value: all the diagnostics of one input, in order, never empty.
 struct Error {
   ErrorClass error_class = ErrorClass::bug;
   std::vector<Diagnostic> diagnostics;
@@ -60,10 +60,10 @@ Error make_error(ErrorClass error_class, std::string message, std::string hint =
 /// `make_error` as a value that converts to any failed `Result<T>`.
 tl::unexpected<Error> fail(ErrorClass error_class, std::string message, std::string hint = {});
 
-/// The error with these lines as the next steps of its first diagnostic, in place of its hint.
+/// The error with these lines as hints of its first diagnostic, in place of its hint.
 Error with_hints(Error error, std::vector<std::string> hints);
 
-/// Adds what was being done to every message: "while reading 'x': <message>".
+/// Adds the operation in progress to every message: "while reading 'x': <message>".
 Error with_context(Error error, std::string_view context);
 
 /// How a diagnostic is shown, without a final newline:
@@ -77,8 +77,8 @@ Error with_context(Error error, std::string_view context);
 /// line, whatever it quotes.
 TerminalText terminal_text(const Diagnostic& diagnostic);
 
-/// All diagnostics of an error, one after the other, at most `limit` of them; what is left out is
-/// counted. Ends without a newline.
+/// All diagnostics of an error, one after the other, at most `limit` of them; the number of omitted
+/// ones is added. Ends without a newline.
 TerminalText terminal_text(const Error& error, std::size_t limit = 20);
 
 /// The same as plain strings, for files and tests.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debian 12 ships fmt's headers and its shared library, but no archive. Compiled into one file
-// here, it costs the build once what FMT_HEADER_ONLY costs every file that includes it.
+// Debian 12 ships fmt's headers and its shared library, but no static one. Compiling it in this one
+// file costs the build once what FMT_HEADER_ONLY would cost in every file that includes it.
 //
-// Without locales, which nothing here asks for ("{:L}") and which take 300 KB: what separates
-// thousands is a constant.
+// Without locales, which train does not use ("{:L}") and which take 300 KB: the thousands separator
+// is a constant.
 #define FMT_STATIC_THOUSANDS_SEPARATOR ','
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
-// What the headers declare and leave to the library to instantiate.
+// Instantiations that the headers declare and leave to the library.
 template FMT_API dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
 template FMT_API dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
 template FMT_API thousands_sep_result<char> thousands_sep_impl(locale_ref);

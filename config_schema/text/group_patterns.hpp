@@ -8,23 +8,23 @@
 
 namespace train {
 
-/// The names of the groups of a regular expression, `(?P<name>...)`, in the order in which they
-/// stand. It is one of RE2's, without a fault (`pattern_fault`).
+/// The names of the groups of a regular expression, `(?P<name>...)`, in their order. It must be a
+/// valid RE2 expression (`pattern_fault`).
 std::vector<std::string> group_names(const std::string& pattern);
 
-/// Regular expressions with named groups, of which is asked what they take out of lines. Time is
-/// linear in the length of a line, and memory bounded, whatever they are.
+/// Regular expressions with named groups that extract parts of lines. Time is linear in the length
+/// of a line, and memory is bounded, for all expressions.
 class GroupPatterns {
  public:
   /// A group that has taken part in a match.
   struct Group {
     std::string name;
-    std::string_view text;  ///< of the line
+    std::string_view text;  ///< part of the line
 
     bool operator==(const Group&) const = default;
   };
 
-  /// None of them has a fault.
+  /// All patterns must be valid.
   explicit GroupPatterns(const std::vector<std::string>& patterns);
   ~GroupPatterns();
   GroupPatterns(const GroupPatterns&) = delete;

@@ -44,7 +44,7 @@ std::vector<int> LinePatterns::found_in(std::string_view line) const {
     std::sort(found.begin(), found.end());
     if (is_found || error.kind == RE2::Set::kNoError) return found;
   }
-  // Together they need more memory than they may.
+  // The combined pattern exceeded its memory limit: matches each one separately.
   found.clear();
   for (std::size_t i = 0; i < compiled_->each.size(); ++i)
     if (RE2::PartialMatch(text, *compiled_->each[i])) found.push_back(static_cast<int>(i));

@@ -9,21 +9,21 @@
 
 namespace train {
 
-/// What is wrong with a regular expression, which must be one of RE2's; nothing when it is right.
+/// What is wrong with an RE2 regular expression; nothing if it is valid.
 std::optional<std::string> pattern_fault(const std::string& pattern);
 
-/// Regular expressions that are looked for in lines, all of them in one pass. Time is linear in the
-/// length of a line, and memory bounded, whatever they are.
+/// Regular expressions that are searched for in lines, all of them in one pass. Time is linear in
+/// the length of a line, and memory is bounded, for all expressions.
 class LinePatterns {
  public:
-  /// None of them has a fault.
+  /// All patterns must be valid.
   explicit LinePatterns(const std::vector<std::string>& patterns);
   ~LinePatterns();
   LinePatterns(const LinePatterns&) = delete;
   LinePatterns& operator=(const LinePatterns&) = delete;
 
-  /// The indices of those that some part of the line matches, ascending. Bytes that are no UTF-8
-  /// match nothing.
+  /// The indices of the patterns that match some part of the line, ascending. Bytes that are not
+  /// UTF-8 match nothing.
   std::vector<int> found_in(std::string_view line) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace train {
 
-/// The word before the next space, which goes from the line with it.
+/// Removes the word before the next space, and the space, from the line; returns the word.
 inline std::string_view next_word(std::string_view& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view word = line.substr(0, end);
@@ -17,7 +17,7 @@ inline std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-/// The number that the whole word is, in decimal digits, as far as a signed number goes.
+/// The value of a word of decimal digits only, up to the maximum of a signed number.
 inline std::optional<std::uint64_t> natural_number(std::string_view word) {
   std::uint64_t number = 0;
   const char* const end = word.data() + word.size();

@@ -21,7 +21,7 @@ Place PlaceCursor::at(std::size_t offset) {
     line_end_.reset();
     line_ = column_ = 1;
   }
-  // Nothing right of the place is looked at: a line may have megabytes.
+  // Does not search to the right of the place: a line may have megabytes.
   const std::string_view before = text_.substr(0, offset);
   for (std::size_t end = before.find('\n', offset_); end != before.npos;
        end = before.find('\n', offset_)) {

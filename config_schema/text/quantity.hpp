@@ -9,7 +9,7 @@
 namespace train {
 
 /// An amount of a resource (GPUs, CPUs, custom units) in fixed point of 1/10000, so that sums of
-/// fractions are exact: ten times 0.1 is 1. Ray's smallest fraction is 0.0001 as well.
+/// fractions are exact: ten times 0.1 is 1. Ray's smallest fraction is also 0.0001.
 class Quantity {
  public:
   static constexpr std::int64_t scale = 10'000;

@@ -5,7 +5,7 @@
 
 namespace train {
 
-/// What is wrong with a pattern is for its caller to say, not for RE2 to print.
+/// RE2 prints nothing: its callers report what is wrong with a pattern.
 inline RE2::Options quietly() {
   RE2::Options options;
   options.set_log_errors(false);

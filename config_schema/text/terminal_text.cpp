@@ -27,8 +27,8 @@ bool has_special(const char* block) {
 
 bool is_control(unsigned char ascii) { return (ascii < 0x20 && ascii != '\t') || ascii == 0x7f; }
 
-// Of a whole UTF-8 sequence of two or more bytes: C1, the separators U+2028 and U+2029, and what
-// changes the direction of writing (Unicode's UAX #9, 2.1 to 2.6).
+// For a whole UTF-8 sequence of two or more bytes: C1, the separators U+2028 and U+2029, and
+// characters that change the writing direction (Unicode's UAX #9, 2.1 to 2.6).
 bool is_terminal_control(const unsigned char* sequence) {
   const unsigned char second = sequence[1];
   switch (sequence[0]) {
@@ -47,10 +47,11 @@ bool is_terminal_control(const unsigned char* sequence) {
   }
 }
 
-// The length of the sequence at the front when it passes, else 0.
+// The length of the sequence at the front if it may be shown unchanged, else 0.
 std::size_t passing_length(std::string_view text) {
-  // Nearly all that is not ASCII, East Asian text and bars of progress: three bytes after a first
-  // one of which none is overlong, a surrogate or steering.
+  // Fast path for nearly all text that is not ASCII (East Asian text, progress bars): three-byte
+  // sequences with a first byte for which no sequence is overlong, a surrogate or a control
+  // character.
   const auto first = static_cast<unsigned char>(text.front());
   const bool is_common = first > 0xe0 && first < 0xf0 && first != 0xed && text.size() >= 3 &&
                          (first != 0xe2 || static_cast<unsigned char>(text[1]) > 0x81);
@@ -65,7 +66,7 @@ std::size_t passing_length(std::string_view text) {
 std::size_t plain_length(std::string_view outside) {
   std::size_t at = 0;
   while (at < outside.size()) {
-    // Nearly all bytes of nearly all lines pass, so eight at a time are looked at.
+    // Nearly all bytes of nearly all lines may be shown, so eight bytes are checked at a time.
     if (outside.size() - at >= block_size && !has_special(outside.data() + at)) {
       at += block_size;
       continue;
@@ -111,7 +112,7 @@ std::string escaped(std::string_view outside) {
 std::string escaped_and_shortened(std::string_view outside) {
   constexpr std::size_t longest = 3000;
   constexpr std::size_t kept_end = 800;
-  // What would be cut away is not escaped first: it may be megabytes.
+  // Cuts before escaping: the part that is cut off may have megabytes.
   const bool is_long = outside.size() > longest;
   std::string front = escaped(outside.substr(0, longest));
   if (!is_long && front.size() <= longest) return front;
@@ -168,7 +169,7 @@ std::string shown_json(std::string json) {
   std::size_t at = plain_length(all);
   for (; at < all.size(); at += plain_length(all.substr(at))) {
     const std::size_t length = std::max<std::size_t>(utf8_length(all.substr(at)), 1);
-    // What else stops us is a line end between values, or a byte that is no text.
+    // The other bytes that stop the scan are newlines between values, and bytes that are not text.
     if (length > 1 || all[at] == 0x7f) {
       shown += all.substr(copied, at - copied);
       fmt::format_to(std::back_inserter(shown), "\\u{:04x}", code_point(all.substr(at, length)));

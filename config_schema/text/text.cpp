@@ -165,7 +165,7 @@ int edit_distance(std::string_view from, std::string_view to, int limit) {
 
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
-  constexpr std::size_t longest = 64;  // no key is that long: a text went astray
+  constexpr std::size_t longest = 64;  // no key is that long: the word is misplaced text
   if (word.empty() || word.size() > longest) return std::nullopt;
   const auto plain = [](std::string_view text) {
     std::string lower = to_lower(text);

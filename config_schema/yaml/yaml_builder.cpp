@@ -32,8 +32,8 @@ bool has_kind(const YamlNode& node, std::string_view tag) {
   }
 }
 
-// Text counts as well: a line of it and aliases of aliases would become gigabytes. A file without
-// aliases is not refused for it.
+// Long text counts as several nodes: with aliases of aliases, one line of it would become
+// gigabytes. A file without aliases is never refused because of this.
 std::size_t weight_of(const std::string& text) {
   constexpr std::size_t bytes_of_a_node = 16;
   return text.size() / bytes_of_a_node;
@@ -141,7 +141,7 @@ void YamlBuilder::end() {
 
 void YamlBuilder::add(YamlNodePtr node) {
   const YamlMark mark = node->mark;
-  // The second bound holds before the enclosing nodes are complete.
+  // The second bound applies before the enclosing nodes are complete.
   created_ += node->is_scalar() ? 1 : 0;
   const std::size_t size = open_.empty() ? node->size : open_.back().node->size + node->size;
   if (size > max_yaml_nodes || created_ > max_yaml_nodes)
@@ -166,7 +166,7 @@ void YamlBuilder::add_entry(Open& open, YamlNodePtr node) {
   (is_merge ? open.merged : open.node->entries).push_back(std::move(entry));
 }
 
-// Keys of the mapping itself win, then those of earlier merged mappings.
+// Keys of the mapping itself override merged ones; earlier merged mappings override later ones.
 void YamlBuilder::resolve_merges(Open& open) {
   for (const YamlEntry& merge : open.merged) {
     if (merge.value->kind == YamlKind::sequence) {

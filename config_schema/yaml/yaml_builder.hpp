@@ -13,7 +13,7 @@
 namespace train {
 
 /// Builds a tree of nodes from the events of one YAML document, within bounds. After an error that
-/// leaves no tree (`verdict`) further events are ignored.
+/// leaves no usable tree (`verdict`), further events are ignored.
 class YamlBuilder {
  public:
   explicit YamlBuilder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
@@ -25,14 +25,14 @@ class YamlBuilder {
   void begin(YamlKind kind, const YamlMark& mark, const std::string& tag, std::size_t anchor);
   void end();
 
-  /// Why it gave up; nothing when it did not. When `is_certain` is false an error of the parser
-  /// says it better: an unclosed bracket makes a list look like a key.
+  /// Why the builder gave up; nothing if it did not. If `is_certain` is false, an error of the
+  /// parser is more accurate: an unclosed bracket makes a list look like a key.
   struct Verdict {
     Diagnostic diagnostic;
     bool is_certain = true;
   };
   const std::optional<Verdict>& verdict() const { return verdict_; }
-  /// The document; null when it had no content.
+  /// The document; null if it had no content.
   YamlNodePtr take_root();
 
  private:

@@ -19,8 +19,8 @@ namespace train {
 
 namespace {
 
-// Whether the quoted scalar at `begin` of the text is closed: yaml-cpp takes the end of the text
-// for a closing quote when a line end precedes it. Scalars that are not quoted are closed.
+// Whether the quoted scalar at `begin` of the text is closed: yaml-cpp accepts the end of the text
+// as a closing quote after a newline. Unquoted scalars count as closed.
 bool is_closed(std::string_view text, std::size_t begin) {
   while (begin < text.size() && (text[begin] == '!' || text[begin] == '&')) {
     begin = text.find_first_of(" \n", begin);
@@ -40,9 +40,9 @@ bool is_closed(std::string_view text, std::size_t begin) {
   return false;
 }
 
-// The first bracket that is nested deeper than any sensible text, or npos. yaml-cpp keeps all that
-// is behind an open bracket, 240 bytes for each, before it looks at the depth. Brackets in quotes
-// and comments count here as well, which is why this bound is far above `max_yaml_depth`.
+// The first bracket that is nested deeper than any sensible text, or npos. yaml-cpp stores
+// everything after an open bracket, 240 bytes each, before it checks the depth. Brackets in quotes
+// and comments count here as well, so this bound is far above `max_yaml_depth`.
 std::size_t find_deep_bracket(std::string_view text) {
   constexpr int most_open = 10'000;
   int open = 0;
@@ -55,7 +55,7 @@ std::size_t find_deep_bracket(std::string_view text) {
   return text.npos;
 }
 
-// Hands yaml-cpp's events to the builder, with marks of our own.
+// Passes yaml-cpp's events to the builder, with marks of train.
 class EventReader : public YAML::EventHandler {
  public:
   EventReader(YamlBuilder& builder, std::string_view bytes, std::shared_ptr<const YamlSource> text,
@@ -100,7 +100,7 @@ class EventReader : public YAML::EventHandler {
   std::optional<YamlMark> unclosed;  // a quoted scalar without its closing quote
 
  private:
-  // Counted from the last column asked for: a file may be one line of megabytes.
+  // Counts from the last requested column: a file may be one line of megabytes.
   int column_at(std::size_t line, std::size_t offset) {
     const std::string_view text = text_->lines[line];
     offset = std::min(offset, text.size());
@@ -125,7 +125,7 @@ class EventReader : public YAML::EventHandler {
   int column_ = 1;
 };
 
-// Notes where a further document begins, and takes no notice of what is in it.
+// Records where a further document begins, and ignores its contents.
 class Ignored : public YAML::EventHandler {
  public:
   explicit Ignored(EventReader& reader) : reader_(reader) {}
@@ -148,8 +148,8 @@ class Ignored : public YAML::EventHandler {
   EventReader& reader_;
 };
 
-// The line of the first tab in the indentation at or shortly above a broken line, or 0: YAML's own
-// message for a tab says something else entirely.
+// The line of the first tab in the indentation of a broken line or the line above it, or 0:
+// yaml-cpp's own message for a tab is misleading.
 int find_tab(const YamlSource& text, int line) {
   for (int back = 0; back < 2 && line - back >= 1; ++back) {
     const auto index = static_cast<std::size_t>(line - back - 1);
@@ -174,7 +174,7 @@ void report_syntax(Diagnostics& diagnostics, const YamlMark& mark, const std::st
                     "check indentation, quotes and brackets here and just above");
 }
 
-// What yaml-cpp says of the text, or nothing; a second document is an error too.
+// Runs yaml-cpp and reports its error, if any; a second document is an error too.
 void run_parser(const std::string& text, EventReader& reader, const YamlBuilder& builder,
                 Diagnostics& diagnostics) {
   const auto& verdict = builder.verdict();
@@ -195,7 +195,7 @@ void run_parser(const std::string& text, EventReader& reader, const YamlBuilder&
   }
 }
 
-// nullptr after an error that leaves no tree.
+// nullptr after an error that leaves no usable tree.
 YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlSource>& lines,
                   std::size_t shift, Diagnostics& diagnostics) {
   YamlBuilder builder(diagnostics);
@@ -222,7 +222,7 @@ YamlNodePtr parse(const std::string& text, const std::shared_ptr<const YamlSourc
 void cover_with_stars(YamlSource& text, std::vector<TextSpan> spans) {
   std::sort(spans.begin(), spans.end());
   spans.erase(std::unique(spans.begin(), spans.end()), spans.end());
-  // From the end, so that what comes before stays where it is.
+  // From the end, so that earlier positions stay valid.
   for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
     std::string& line = text.lines[span->line];
     const std::size_t size = span->end - span->begin;
@@ -231,7 +231,7 @@ void cover_with_stars(YamlSource& text, std::vector<TextSpan> spans) {
   }
 }
 
-// Hides the confidential parts in the lines of the text, and in the faults that were found so far.
+// Hides the confidential parts in the lines of the text, and in the faults found so far.
 void hide(const ConfidentialParts& hidden, const YamlNodePtr& root, std::string_view bytes,
           YamlSource& text, Diagnostics& faults) {
   if (!hidden.in_tree) return;

@@ -70,7 +70,7 @@ std::optional<Integer> to_integer(std::string_view digits, int base) {
   return value;
 }
 
-// 0o and 0x take no sign in the core schema.
+// 0o and 0x have no sign in the core schema.
 bool resolve_based(YamlNode& node) {
   const std::string_view text = node.text;
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'o' && text[1] != 'x')) return false;

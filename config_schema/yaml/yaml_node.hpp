@@ -15,11 +15,11 @@ namespace train {
 /// The kinds of YAML 1.2's core schema.
 enum class YamlKind { null, boolean, integer, real, string, sequence, mapping };
 
-/// The text that nodes come from, cut into lines, for the carets of messages.
+/// The text of nodes, split into lines, for the carets of messages.
 struct YamlSource {
   std::string name;                ///< file name or flag
   std::vector<std::string> lines;  ///< without line ends
-  bool is_flag = false;            ///< given on the command line: wins over a file
+  bool is_flag = false;            ///< given on the command line: overrides a file
 };
 
 /// Where a node begins: line and column count from 1; the column counts characters, not bytes.
@@ -35,14 +35,14 @@ Place place_of(const YamlMark& mark);
 struct YamlNode;
 using YamlNodePtr = std::shared_ptr<const YamlNode>;
 
-/// One `key: value` of a mapping. Keys are scalars; their text is what counts.
+/// One `key: value` of a mapping. Keys are scalars and are compared by their text.
 struct YamlEntry {
   std::string key;
   YamlMark mark;  ///< of the key
   YamlNodePtr value;
 };
 
-/// One value. Nodes are shared where the text uses aliases, and never change.
+/// One value. Nodes are shared where the text uses aliases, and are immutable.
 struct YamlNode {
   YamlKind kind = YamlKind::null;
   std::string text;                     ///< of a scalar, unquoted, as it was written
@@ -55,17 +55,17 @@ struct YamlNode {
                                         ///< long text counts as several
   YamlMark mark;
 
-  /// The entry of that key; nullptr when there is none, or when this is no mapping.
+  /// The entry of that key; nullptr if there is none, or if this is not a mapping.
   const YamlEntry* find(std::string_view key) const;
   bool is_scalar() const { return kind != YamlKind::sequence && kind != YamlKind::mapping; }
   bool is_null() const { return kind == YamlKind::null; }
   bool is_number() const { return kind == YamlKind::integer || kind == YamlKind::real; }
 };
 
-/// Where a value is; null and empty values are where their key is.
+/// The place of a value; null and empty values have the place of their key.
 Place value_place(const YamlEntry& entry);
 
-/// A value as messages call it: "the string 'x'", "the integer 3", "a list".
+/// A value in messages: "the string 'x'", "the integer 3", "a list".
 std::string describe(const YamlNode& node);
 
 /// A plain (unquoted) scalar under the core schema: `yes`, `on`, `12:30:00` and dates are strings,

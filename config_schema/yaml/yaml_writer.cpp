@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t widest_list = 80;
 constexpr std::size_t widest_before_origin = 44;
 
-// Words that YAML takes for a string without quotes, wherever they stand.
+// Whether YAML reads this text as a string without quotes, in any position.
 bool is_plain_string(std::string_view text) {
   constexpr std::string_view inside =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+@%=~$ ";
@@ -23,7 +23,7 @@ bool is_plain_string(std::string_view text) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./$";
   if (text.empty() || first.find(text.front()) == first.npos || text.back() == ' ') return false;
   if (text.find_first_not_of(inside) != text.npos) return false;
-  // Other readers of YAML have more words for true and false, and other numbers.
+  // Other YAML readers have more words for true and false, and other number formats.
   const bool is_word_of_others = text == "y" || text == "n" || text == "yes" || text == "no" ||
                                  text == "on" || text == "off" || text == "Yes" || text == "No" ||
                                  text == "On" || text == "Off";
@@ -44,7 +44,7 @@ std::string scalar_text(const YamlNode& node) {
   return node.kind == YamlKind::string ? string_text(node.text) : node.text;
 }
 
-// "{}", "[]", "[a, b]"; empty when it needs lines of its own.
+// "{}", "[]", "[a, b]"; empty if the value needs lines of its own.
 std::string inline_text(const YamlNode& node) {
   if (node.is_scalar()) return scalar_text(node);
   if (node.kind == YamlKind::mapping) return node.entries.empty() ? "{}" : "";
@@ -103,7 +103,7 @@ class Writer {
     lines_.push_back({std::string(indent, ' ') + text, origin_of(mark)});
   }
 
-  // `first` is how far the first line is indented already, behind a dash.
+  // `first` is the existing indentation of the first line, after a dash.
   void write_entries(const YamlNode& mapping, std::size_t indent, std::size_t first) {
     for (const YamlEntry& entry : mapping.entries) {
       const std::string begin = take_prefix(indent, first) + string_text(entry.key) + ":";
@@ -133,7 +133,7 @@ class Writer {
     }
   }
 
-  // What stands before the first entry of an item, or the indentation.
+  // The prefix before the first entry of an item, or the indentation.
   std::string take_prefix(std::size_t indent, std::size_t first) {
     if (first == indent) return std::string(indent, ' ');
     std::string prefix;
@@ -146,8 +146,8 @@ class Writer {
   std::string prefix_;
 };
 
-// Digits beyond 64 bits are legal JSON, so they are passed on as they are; JSON has no plus sign
-// and no leading zeros.
+// Integers beyond 64 bits are legal JSON, so their digits are passed on; JSON has no plus sign and
+// no leading zeros.
 std::string integer_text(const YamlNode& node) {
   if (node.integer) return fmt::format("{}", *node.integer);
   if (std::isinf(node.real) && node.text.find_first_of("ox") != node.text.npos) return "null";

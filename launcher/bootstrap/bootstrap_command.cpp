@@ -9,17 +9,18 @@ namespace train {
 
 namespace {
 
-// The whole script stands between single quotes on one line. Rules for changing it: no single
-// quote, `!`, backslash before a quote or a backslash, or newline; POSIX sh plus `test -O` and
-// `-ef`, which all of them have; names start with an underscore, because assigning to a variable
-// that the user exports would change the workers' environment. Where the binary is in the
-// home already, no other process is started.
+// The whole script is one line in single quotes. Rules for changing it: no single quote, `!`,
+// backslash before a quote or a backslash, or newline; only POSIX sh plus `test -O` and `-ef`,
+// which all shells have; names start with an underscore, because assigning to a variable that the
+// user exports would change the workers' environment. If the binary is already in the home
+// directory, no other process is started.
 constexpr std::string_view script =
     "_n=$1 _b=$2 _k=$3 _v=$4 _w=$PWD _u=; exec 3>&1; "
     "_say() { printf \"train:%s:%s\\n\" \"$_n\" \"$*\" >&3; }; "
-    // Enters the folder $_d, which must belong to us and be no symbolic link. Whoever may rename
-    // things beside it can exchange it between two looks at its path, so it is entered once, and
-    // `.` is looked at. A shared place ($_p) must hold it, and nobody else may write to it.
+    // Enters the folder $_d, which must belong to this user and must not be a symbolic link. A
+    // process that may rename entries beside it could exchange it between two checks of its path,
+    // so it is entered once, and `.` is checked. A shared place ($_p) must contain it, and no other
+    // user may write to it.
     "_in() { case $_d in */train-$_u) _p=${_d%/*};; *) _p=;; esac; "
     "if [ -h \"$_d\" ]; then false; else cd -P \"$_d\" 2> /dev/null; fi && [ -O . ] && "
     "case $_p in ?*) [ .. -ef \"$_p\" ] && "
@@ -27,19 +28,18 @@ constexpr std::string_view script =
     "_is() { [ -O \"./$_b\" ] && [ -f \"./$_b\" ] && [ -x \"./$_b\" ] && "
     "if [ -h \"./$_b\" ]; then false; fi; }; "
     "_has() { _in && _is; }; "
-    // The workers' environment does not tell where we went.
+    // Restores PWD and OLDPWD, so that the workers' environment does not show the agent's folder.
     "_go() { _say ready $SSH_CONNECTION; PWD=$_w; unset OLDPWD; "
     "exec \"./$_b\" agent \"$_v\" \"$_k\" 3>&-; }; "
-    // Removes what uploads left behind that broke off: plain files of exactly our names (40
-    // hexadecimal digits for the binary, 32 for the connection), in this folder and not below.
+    // Removes the remains of interrupted uploads: plain files with exactly the names that uploads
+    // use (40 hexadecimal digits for the binary, 32 for the connection), in this folder only.
     "_tidy() { _h=[0-9a-f]; _h=$_h$_h$_h$_h; _g=$_h$_h; _h=$_g$_g$_g$_g; "
     "find . -name . -o -type f -name \".train-$_h$_g.$_h\" -mtime +1 -exec rm -f {} + -o -prune "
     "> /dev/null 2>&1; }; "
-    // Sizes are checked before the checksum, for hosts without sha256sum. Whatever fails half way,
-    // exactly the promised bytes are taken from stdin, so that the next place can ask for them
-    // again.
-    // An empty executable file is an empty script: a place that is full, read-only or noexec is
-    // found out before megabytes travel.
+    // Checks the size before the checksum, for hosts without sha256sum. On any failure, exactly the
+    // announced bytes are read from stdin, so that the next place can ask for them again. An empty
+    // executable file is an empty script, which shows before the upload whether a place is full,
+    // read-only or noexec.
     "_fill() { : > \"$_t\" && chmod 700 \"$_t\" || return 1; "
     "\"./$_t\" < /dev/null 2> /dev/null || { echo \"it allows no programs (noexec)\"; return 1; }; "
     "_say need \"$(uname -m)\" \"$(uname -s)\"; "
@@ -48,7 +48,7 @@ constexpr std::string_view script =
     "[ \"$(wc -c < \"$_t\")\" -eq \"$_s\" ] || { echo the upload has the wrong size; return 1; }; "
     "if command -v sha256sum > /dev/null; then case $(sha256sum < \"$_t\") in \"$_c\"*) ;; "
     "*) echo the upload has the wrong checksum; return 1;; esac; fi; "
-    // No other place changes that.
+    // Fails in every place, so no other place is tried.
     "\"./$_t\" --version < /dev/null > /dev/null || { echo \"(it does not run there)\"; return 2; "
     "}; "
     // Another launcher may have put it there meanwhile, and may be running it from NFS.
@@ -63,7 +63,7 @@ constexpr std::string_view script =
     "_u=$(id -u); set -- \"$@\" /var/tmp/train-$_u /tmp/train-$_u /dev/shm/train-$_u; "
     "for _d in \"$@\"; do _has && _go; done; "
     "_e=; for _d in \"$@\"; do _r=$(_put 2>&1); _q=$?; [ $_q -eq 0 ] && _has && _go; "
-    // Of what a tool printed only what follows the last colon: before it are names of programs and
+    // Of a tool's message, only the part after the last colon: before it are names of programs and
     // files.
     "_r=${_r##*: }; _e=\"$_e $_d: ${_r:-unknown trouble};\"; [ $_q -eq 2 ] && break; done; set -f; "
     "_say failed $_e; exit 1";

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t max_kept_noise = 500;
 constexpr const char* be_quiet = "make the login shell of this user quiet for commands";
 
-// "10.77.1.3", "fe80::1%eth0"; what sshd does not know it calls UNKNOWN.
+// "10.77.1.3", "fe80::1%eth0"; sshd writes UNKNOWN for an unknown address.
 bool is_numeric_address(std::string_view word) {
   const auto is_part = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == ':' || c == '%' ||
@@ -26,7 +26,7 @@ bool is_numeric_address(std::string_view word) {
          word.find_first_of(".:") != word.npos;
 }
 
-// $SSH_CONNECTION: the client's address and port, the server's address and port; or nothing.
+// $SSH_CONNECTION: the client's address and port, the server's address and port; or empty.
 bool parse_connection(std::string_view line, BootstrapAnswer& answer) {
   if (line.empty()) return true;
   const std::string_view client = next_word(line);
@@ -56,7 +56,7 @@ Result<std::optional<BootstrapAnswer>> BootstrapReader::next() {
   };
 
   const std::size_t start = buffer_.find(marker_);
-  // A marker may lie across two pieces: its possible beginning is kept.
+  // A marker may be split over two pieces: a possible beginning is kept.
   if (start == std::string::npos)
     skip(buffer_.size() < marker_.size() ? 0 : buffer_.size() - marker_.size() + 1);
   else
@@ -115,11 +115,12 @@ void BootstrapReader::skip(std::size_t count) {
 
 namespace {
 
-constexpr int max_uploads = 4;  // there are as many places
+constexpr int max_uploads = 4;  // the number of places
 constexpr std::size_t max_reason = 2000;
 
 tl::unexpected<Error> no_place(const std::string& reason) {
-  // It brings all that it needs, so this is the kernel's doing, or a guard's on top of it.
+  // The agent needs nothing from the host, so the kernel, or a security module on top of it,
+  // refuses it.
   if (reason.find("(it does not run there)") != std::string::npos)
     return fail(ErrorClass::host, fmt::format("train's agent does not run on the host: {}", reason),
                 "it needs Linux 5.3 or newer, and leave to execute what is in one of these places");

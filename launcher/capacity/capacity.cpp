@@ -90,7 +90,8 @@ int share_count(Quantity supply, Quantity use) {
   return use.is_zero() ? unlimited_workers : clamp_workers(supply.parts() / use.parts());
 }
 
-// Workers with a fraction share a device; what a whole number of them leaves of it stays idle.
+// Workers with a fraction share a device; the part of it that is too small for another worker stays
+// idle.
 int workers_by_slots(const SlotSupply& supply) {
   switch (supply.kind) {
     case SlotKind::missing:
@@ -109,12 +110,12 @@ int workers_by_slots(const SlotSupply& supply) {
 
 Quantity less(Quantity all, Quantity part) { return part < all ? all - part : Quantity(); }
 
-// The host's own number of a slot of its supply: a filter may have left out some.
+// The host's own index for a slot of its supply: a filter may have removed some slots.
 int slot_of(const Host& host, int index) {
   return host.slot_indices.empty() ? index : host.slot_indices[static_cast<std::size_t>(index)];
 }
 
-// Slots that are CPUs are given out as a number.
+// Slots that are CPUs are allocated as a number.
 Quantity held_cpus(const HeldOfHost& held) {
   Quantity sum;
   for (const auto& [slot, share] : held.slots) sum = sum + share;
@@ -182,7 +183,7 @@ Quantity free_custom(const HostView& view, const std::string& name) {
   return held == view.held->custom.end() ? declared->second : less(declared->second, held->second);
 }
 
-// Nothing when the host does not say.
+// Nothing if the host does not declare its CPUs.
 std::optional<Quantity> free_cpus(const HostView& view) {
   if (!view.host.cpus) return std::nullopt;
   return view.held ? less(*view.host.cpus, view.held->cpus) : *view.host.cpus;
@@ -204,7 +205,7 @@ int by_memory(std::uint64_t free, std::uint64_t each) {
       static_cast<std::int64_t>(std::min<std::uint64_t>(free / each, unlimited_workers)));
 }
 
-// What is left for workers once the trainer has its part; nothing when it has no room.
+// The slots left for workers beside the trainer; nothing if the trainer does not fit.
 std::optional<int> slots_beside_trainer(const HostView& view, const ExperimentConfig& experiment) {
   const TrainerNeeds& trainer = experiment.trainer;
   const SlotSupply supply = slot_supply(view.host, experiment.needs);
@@ -304,7 +305,7 @@ int workers_that_fill_beside_trainer(const Host& host, const ExperimentConfig& e
   if (workers == 0 || workers == unlimited_workers || !supply.has_slots()) return 0;
   if (trainer.gpus.is_zero() && supply.kind != SlotKind::cpus) return workers_that_fill(supply);
   if (supply.use < Quantity::of(1) && supply.kind != SlotKind::cpus) return workers;
-  // The trainer has whole devices, or a part of one that no worker gets.
+  // The trainer gets whole devices, or a part of one that no worker shares.
   const bool takes_devices = supply.kind != SlotKind::cpus;
   const Quantity of_trainer =
       !takes_devices ? trainer.cpus : std::max(trainer.gpus, Quantity::of(1));

@@ -9,8 +9,8 @@ namespace {
 
 constexpr int unreachable = std::numeric_limits<int>::max() / 2;
 
-// fewest[s] becomes the fewest hosts that make s when those of `group` may be used as well, and
-// used[s] how many of them. One sliding minimum per remainder keeps this linear in the sum.
+// fewest[s] becomes the fewest hosts with sum s if those of `group` may also be used, and used[s]
+// how many of them. A sliding minimum per remainder keeps this linear in the sum.
 void add_group(const SizeGroup& group, std::vector<int>& fewest, std::vector<int>& used) {
   const int largest = static_cast<int>(fewest.size()) - 1;
   for (int remainder = 0; remainder < group.size && remainder <= largest; ++remainder) {
@@ -18,7 +18,7 @@ void add_group(const SizeGroup& group, std::vector<int>& fewest, std::vector<int
     for (int step = 0; remainder + step * group.size <= largest; ++step) {
       const int sum = remainder + step * group.size;
       const int value = fewest[sum] - step;
-      // Of equal values the later step stays: it takes fewer of this, smaller, size.
+      // Of equal values the later step is kept: it uses fewer hosts of this smaller size.
       while (!window.empty() && window.back().second >= value) window.pop_back();
       window.emplace_back(step, value);
       while (window.front().first < step - group.hosts) window.pop_front();
@@ -30,8 +30,8 @@ void add_group(const SizeGroup& group, std::vector<int>& fewest, std::vector<int
   }
 }
 
-// By the group with which a sum is reached first, and how many of it that takes: the groups before
-// it reach what is left, so that one number for each sum is enough.
+// Stores for each sum the group with which it is first reached, and how many of its hosts that
+// takes: earlier groups reach the rest, so one number per sum is enough.
 std::optional<std::vector<int>> any_hosts_that_sum(const std::vector<SizeGroup>& groups, int sum) {
   constexpr int no_group = -1;
   std::vector<int> group_of(static_cast<std::size_t>(sum) + 1, no_group);
@@ -133,7 +133,7 @@ std::vector<bool> sums_of_hosts(const std::vector<SizeGroup>& groups, int larges
   reached[0] = true;
   std::vector<int> used(reached.size());
   for (const SizeGroup& group : groups) {
-    // The fewest hosts of this group on top of what the groups before it reach.
+    // The fewest hosts of this group in addition to what earlier groups reach.
     for (int sum = 0; sum <= largest; ++sum) {
       used[sum] = 0;
       if (reached[sum] || sum < group.size || !reached[sum - group.size]) continue;

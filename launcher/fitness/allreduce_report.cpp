@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t least_size = 8;
 constexpr std::uint64_t size_factor = 8;
 constexpr std::size_t most_sizes = 13;  // up to `most_allreduce_bytes`
-constexpr int looked_at = 3;            // sums of each size on each rank
+constexpr int looked_at = 3;            // checked sums of each size on each rank
 constexpr int most_others_lines = 1'000;
 constexpr std::size_t longest_version = 16;
 constexpr std::size_t longest_gpu_name = 96;
@@ -115,7 +115,7 @@ json json_of(const AllReduceGroup& group) {
   return {{"members", group.members}, {"troubles", std::move(troubles)}};
 }
 
-// With a report of all members, or the trouble of one.
+// A group has either a report of all members, or the trouble of at least one.
 AllReduceGroup group_of(const json& value, int world) {
   AllReduceGroup group;
   group.members = int_list_field(value, "members", 0, world - 1, static_cast<std::size_t>(world));

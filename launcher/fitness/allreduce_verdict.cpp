@@ -35,7 +35,7 @@ constexpr LinkWords nccl_words = {
     meeting_hint,
     rate_text};
 
-/// A figure of a kind of GPUs or hosts.
+/// A measured figure, and the kind of GPUs or hosts that it is compared within.
 struct Figure {
   std::string kind;
   std::uint64_t rate = 0;
@@ -48,7 +48,7 @@ std::uint64_t median_of(std::vector<std::uint64_t> rates) {
   return *half;
 }
 
-// Figures that are far below those of their kind; each with the median of these.
+// Figures far below those of their kind; each with the median of the kind.
 std::vector<std::pair<Figure, std::uint64_t>> low_ones(const std::vector<Figure>& figures) {
   std::map<std::string, std::vector<std::uint64_t>> kinds;
   for (const Figure& figure : figures) kinds[figure.kind].push_back(figure.rate);
@@ -76,7 +76,7 @@ GroupList groups_of_one_host(const AllReduceCheck& check) {
   return groups;
 }
 
-// To a GPU, or from it.
+// The copy rates to GPUs, or from them.
 std::vector<Figure> copies_of(const GroupList& of_hosts, std::uint64_t AllReduceRank::*rate) {
   std::vector<Figure> figures;
   for (const AllReduceGroup* group : of_hosts)
@@ -97,7 +97,7 @@ std::vector<Figure> inside_hosts(const GroupList& of_hosts) {
   return figures;
 }
 
-// The group of all hosts, where there is more than one.
+// The group of all hosts, if there is more than one host.
 const AllReduceGroup* group_of_all(const AllReduceCheck& check) {
   const bool are_several = !check.groups.empty() && check.host_count_of(check.groups.back()) > 1;
   const bool are_pairs = are_several && check.host_count_of(check.groups.back()) == 2 &&
@@ -137,7 +137,7 @@ class AllReduceJudge {
         {check_.host_of(rank), Fitness::unfit, nccl_check, std::move(message), std::move(hint)});
   }
 
-  // Of a host by itself, and of all; pairs are links.
+  // Failures of single hosts, and of the group of all hosts; pairs are judged as links.
   void failures() {
     constexpr const char* hint =
         "'nvidia-smi' there shows its GPUs; NCCL_DEBUG=INFO has NCCL tell more";
@@ -147,7 +147,7 @@ class AllReduceJudge {
         add(rank,
             fmt::format("NCCL's all-reduce fails on its GPU {}: {}", check_.gpu_of(rank), words),
             hint);
-        break;  // others mostly tell of this one
+        break;  // the others usually report a consequence of this one
       }
     const AllReduceGroup* all = group_of_all(check_);
     if (all == nullptr || all->troubles.empty()) return;
@@ -160,7 +160,7 @@ class AllReduceJudge {
             meeting_hint);
   }
 
-  // A host that adds wrong by itself is not told of again, nor are those that measured with it.
+  // A host with wrong sums is reported once; later groups that contain it are skipped.
   void wrong_sums() {
     std::set<int> wrong_hosts;
     for (const AllReduceGroup& group : check_.groups) {
@@ -183,7 +183,7 @@ class AllReduceJudge {
   }
 
   void versions() {
-    std::map<std::string, std::set<int>> hosts;  // of the task, by version
+    std::map<std::string, std::set<int>> hosts;  // hosts of the task, by version
     for (const AllReduceGroup* group : of_hosts_)
       for (const AllReduceRank& each : group->report.ranks)
         hosts[each.nccl].insert(check_.task_host_of(rank_of(*group, each.rank)));
@@ -200,7 +200,7 @@ class AllReduceJudge {
                "install the same one everywhere: its ranks do not meet otherwise"});
   }
 
-  // A network that is there and not taken: sockets are several times slower.
+  // Reports RDMA networks that exist and are not used: sockets are several times slower.
   void networks() {
     std::set<std::size_t> told;
     for (const AllReduceGroup& group : check_.groups) {

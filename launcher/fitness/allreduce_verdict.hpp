@@ -9,11 +9,11 @@
 
 namespace train {
 
-/// What was measured of NCCL on checked hosts.
+/// The NCCL measurements on checked hosts.
 struct AllReduceCheck {
-  std::vector<std::size_t> hosts;  ///< by host of the task: index of the checked hosts
-  std::vector<int> host_of_rank;   ///< hosts of the task
-  std::vector<int> gpu_of_rank;    ///< index on its host
+  std::vector<std::size_t> hosts;  ///< by host of the task: index into the checked hosts
+  std::vector<int> host_of_rank;   ///< the task's host of each rank
+  std::vector<int> gpu_of_rank;    ///< GPU index on its host
   std::vector<AllReduceGroup> groups;
 
   int task_host_of(int rank) const { return host_of_rank[static_cast<std::size_t>(rank)]; }
@@ -26,17 +26,17 @@ struct AllReduceCheck {
   }
 };
 
-/// Judges what ranks have measured: by itself what fails and what adds wrong, else by others of the
-/// kind. Findings are by host.
+/// Judges the measurements of ranks: failures and wrong sums by themselves, rates in comparison to
+/// others of the same kind. Findings are sorted by host.
 ///
-/// A GPU's copies are held against the median of three and more GPUs of its name, the all-reduce
-/// inside a host against that of three and more hosts with as many of the same: less than 0.6 of it
-/// is unfit (PCIe that has lost half of its lanes, NVLink that has become PCIe). Pairs of hosts are
-/// judged as links are (`judge_links`).
+/// A GPU's copy rates are compared with the median of at least three GPUs with its name, the
+/// all-reduce inside a host with the median of at least three hosts with the same GPUs: less than
+/// 0.6 of it is unfit (PCIe that has lost half of its lanes, NVLink that has fallen back to PCIe).
+/// Pairs of hosts are judged like links (`judge_links`).
 std::vector<HostFinding> judge_allreduce(const AllReduceCheck& check,
                                          const std::vector<CheckedHost>& hosts);
 
-/// What was measured, in lines that are not escaped; none: nothing was.
+/// The measurements as lines, not escaped; empty if nothing was measured.
 std::vector<std::string> allreduce_text(const AllReduceCheck& check,
                                         const std::vector<CheckedHost>& hosts);
 

@@ -13,11 +13,11 @@ using nlohmann::json;
 
 namespace {
 
-// Bytes as JSON, as many as NVML has for a name and for a UUID; with these, `most_gpus` fit into a
-// line.
+// Bytes in JSON, as many as NVML has for a name and for a UUID; with this limit, `most_gpus`
+// devices fit into a line.
 constexpr std::size_t longest_device_text = 96;
 constexpr std::size_t longest_report_trouble = 1'024;
-// A driver can have no higher number: INT32_MAX and the like mean that something is wrong.
+// No driver reports higher numbers: INT32_MAX and the like indicate an error.
 constexpr int most_links = 1'024;
 
 json device_text(const std::string& text) {
@@ -38,7 +38,7 @@ void tell(json& object, const char* name, const std::optional<Number>& number) {
   if (number) object[name] = *number;
 }
 
-// `bytes`: what processes of other devices have taken already, beyond the first of each.
+// `bytes`: the size of processes beyond the first of each device, so far.
 json json_of_processes(const std::vector<DeviceProcess>& processes, std::size_t& bytes) {
   json list = json::array();
   for (const DeviceProcess& process : processes) {

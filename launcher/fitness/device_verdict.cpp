@@ -17,19 +17,19 @@ namespace train {
 namespace {
 
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
-// A driver keeps some hundred MiB of a GPU for itself.
+// A driver reserves some hundred MiB of a GPU for itself.
 constexpr std::uint64_t noteworthy_memory = gibibyte;
 constexpr std::int64_t day = 24 * 3600;
 
-// Those that a program causes by itself: a fault of its own addresses or its end. They say nothing
-// of the GPU.
+// Xids that a program causes by itself: a fault of its own addresses, or its end. They indicate no
+// fault of the GPU.
 constexpr std::array<int, 4> xids_of_programs = {13, 31, 43, 45};
 
 bool is_of_program(int xid) {
   return std::find(xids_of_programs.begin(), xids_of_programs.end(), xid) != xids_of_programs.end();
 }
 
-// What slows it down, for people; empty: nothing.
+// The reason for a slowdown, for people; empty if there is none.
 std::string slowed_by(std::uint64_t reasons) {
   if ((reasons & (clock_hardware_thermal | clock_software_thermal)) != 0) return "heat";
   if ((reasons & clock_power_brake) != 0) return "its power supply";
@@ -37,7 +37,7 @@ std::string slowed_by(std::uint64_t reasons) {
   return {};
 }
 
-// What most GPUs of a kind have, by its name; of several the least.
+// The most frequent number for each kind of GPU, by its name; the lowest in a tie.
 template <class NumberOf>
 std::map<std::string, int> usual_of(const std::vector<CheckedHost>& hosts, NumberOf number_of) {
   std::map<std::string, std::map<int, int>> counts;
@@ -54,10 +54,10 @@ std::map<std::string, int> usual_of(const std::vector<CheckedHost>& hosts, Numbe
   return usual;
 }
 
-// Of all hosts, by the name of the GPU.
+// Usual values over all hosts, by the name of the GPU.
 struct Usual {
   std::map<std::string, int> links;  ///< NVLinks that are up
-  std::map<std::string, int> peers;  ///< others of the host whose memory it reads
+  std::map<std::string, int> peers;  ///< other GPUs of the host whose memory it can access
 };
 
 // nvmlGpuP2PStatus_t, for people.
@@ -78,7 +78,7 @@ const char* why_no_peer(int status) {
   }
 }
 
-/// What is found at the GPUs of one host.
+/// Collects the findings about the GPUs of one host.
 class DeviceJudge {
  public:
   DeviceJudge(std::size_t host, const Usual& usual) : host_(host), usual_(usual) {}
@@ -157,7 +157,8 @@ class DeviceJudge {
         "'nvidia-smi nvlink -s' and 'nvidia-smi nvlink -e' there show which has failed");
   }
 
-  // Fewer than most of the kind have is a fault; that all have as few is how such hosts are built.
+  // Fewer peers than most GPUs of the kind is a fault; if all have as few, that is how such hosts
+  // are built.
   void look_at_peers(const std::vector<DeviceFacts>& devices) {
     std::size_t without = 0;
     int why = 0;

@@ -7,7 +7,7 @@ namespace train {
 
 namespace {
 
-// Fields stay in the order in which people look for them.
+// Keeps the order of fields, which is made for readers.
 using Json = nlohmann::ordered_json;
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -146,7 +146,7 @@ Json shown(const LinkCheck& check, const std::vector<CheckedHost>& hosts) {
   return links;
 }
 
-// A rank of a group, of the task's rank.
+// A rank of a group; `rank` is its number in the task.
 Json shown(const AllReduceRank& each, int rank, const AllReduceCheck& check,
            const std::vector<CheckedHost>& hosts) {
   return {{"host", hosts[check.host_of(rank)].host.name},

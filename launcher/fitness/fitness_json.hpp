@@ -10,8 +10,8 @@
 
 namespace train {
 
-/// `train check --json`: one document, as config_schema/fields/check.schema.json describes it. The
-/// links and NCCL where they were measured.
+/// The document of `train check --json`, described in config_schema/fields/check.schema.json; with
+/// the links and NCCL if they were measured.
 std::string fitness_document(const std::vector<CheckedHost>& hosts,
                              const std::vector<HostFinding>& findings,
                              const LinkCheck* links = nullptr,

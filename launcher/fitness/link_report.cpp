@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t longest_link_trouble = 200;
 
-// Of an even number that is greater by one where the ranks are odd: who meets the last one rests.
+// Rounds an odd number of ranks up: the rank whose partner does not exist pauses in that round.
 int even(int world) { return world + world % 2; }
 
 template <class Value, class Before>
@@ -52,7 +52,7 @@ std::vector<LinkFacts> links_of(const json& value, int world) {
 int link_rounds(int world) { return world < 2 ? 0 : std::min(even(world) - 1, most_link_rounds); }
 
 std::vector<std::pair<int, int>> link_round(int round, int world) {
-  // The last one stands still, and the others go around it.
+  // The last rank keeps its place, and the others rotate around it.
   const int others = even(world) - 1;
   std::vector<std::pair<int, int>> pairs;
   const auto add = [&](int a, int b) {

@@ -23,7 +23,7 @@ constexpr LinkWords tcp_words = {
     "look for a firewall between it and the others",
     pace_text};
 
-/// Links of which each has two ranks, and what is found at them.
+/// Links between two ranks each, and the findings about them.
 class LinkJudge {
  public:
   LinkJudge(const LinkCheck& check, const std::vector<CheckedHost>& hosts, const LinkWords& words)
@@ -35,7 +35,7 @@ class LinkJudge {
         of.mute += link.trouble.empty() ? 0u : 1u;
         of.links.push_back(&link);
       }
-    // Where most hosts were to blame it is none of them.
+    // If more than half of the hosts would be blamed, none is.
     std::vector<OfRank*> slow;
     for (auto& [rank, of] : ranks_)
       if (of.slow >= 2 && 3 * of.slow >= 2 * of.links.size()) slow.push_back(&of);
@@ -45,8 +45,8 @@ class LinkJudge {
 
   std::vector<HostFinding> judge() {
     if (check_.hosts.size() < 2) return {};
-    std::vector<const LinkFacts*> others;  // slow by themselves
-    std::vector<const LinkFacts*> beside;  // slow while others measured, and not looked at again
+    std::vector<const LinkFacts*> others;  // slow when measured alone
+    std::vector<const LinkFacts*> beside;  // slow while others measured, and not measured again
     for (const LinkFacts& link : check_.links) {
       if (is_of_blamed(link)) continue;
       if (!link.trouble.empty())
@@ -86,7 +86,7 @@ class LinkJudge {
   std::string named(std::string_view other) const {
     return fmt::format(fmt::runtime(words_.link), other);
   }
-  // What is slow of it, and what others have.
+  // What is slow about the link, and the usual value.
   std::string words_of(const LinkFacts& link) const {
     if (carries_little(link, standard_))
       return fmt::format("carries {}, where most hosts have {}", words_.rate(link.pace()),
@@ -100,7 +100,7 @@ class LinkJudge {
       return add(rank, Fitness::unfit,
                  fmt::format("{}: {}", words_.nothing_with_others, of.links.front()->trouble),
                  words_.nothing_with_others_hint);
-    // The median of its links.
+    // The medians of its links.
     std::vector<const LinkFacts*> measured;
     for (const LinkFacts* link : of.links)
       if (link->trouble.empty()) measured.push_back(link);

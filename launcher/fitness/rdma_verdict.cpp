@@ -23,7 +23,7 @@ struct Port {
   std::size_t host = 0;
   const RdmaPort* port = nullptr;
 
-  // Of "200 Gb/sec (4X HDR)"; 0 where nothing is told.
+  // From "200 Gb/sec (4X HDR)"; 0 if it is unknown.
   double rate() const { return std::strtod(port->rate.c_str(), nullptr); }
 };
 
@@ -91,11 +91,11 @@ class RdmaJudge {
                        [](const RdmaPort& port) { return port.is_active(); });
   }
 
-  // Where NCCL has nothing but TCP.
+  // Hosts on which NCCL can use only TCP.
   void look_at_gpu_hosts() {
-    std::vector<std::size_t> with;     // an active port
-    std::vector<std::size_t> idle;     // devices alone
-    std::vector<std::size_t> without;  // not even these
+    std::vector<std::size_t> with;     // with an active port
+    std::vector<std::size_t> idle;     // with devices, but no active port
+    std::vector<std::size_t> without;  // without devices
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       if (!hosts_[i].fitness || hosts_[i].fitness->host.gpus.cuda.empty()) continue;
       const HostFitness& fitness = *hosts_[i].fitness;

@@ -26,16 +26,16 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
-// What an agent and its ranks leave there at least: their program, logs and files.
+// The minimum space for an agent and its ranks: their program, logs and files.
 constexpr std::uint64_t least_free = 64 * mebibyte;
 constexpr std::int64_t least_free_files = 1'000;
 constexpr std::uint64_t usual_shared_memory = 512 * mebibyte;
 constexpr std::int64_t least_memory_lock = 64 * static_cast<std::int64_t>(mebibyte);
 constexpr std::int64_t usual_open_files = 4'096;
 constexpr nanoseconds clocks_apart = 1s;
-// A directory is slow where its pace times this is below the median.
+// A directory is slow if its pace times this factor is below the median.
 constexpr std::uint64_t slow_data = 3;
-// What is less was read too soon to have a pace: it says how long files take to be opened.
+// Reading less than this measures the time for opening files, not the pace.
 constexpr std::uint64_t least_data = 16 * mebibyte;
 
 std::string mib(std::uint64_t bytes) {
@@ -43,7 +43,7 @@ std::string mib(std::uint64_t bytes) {
   return fmt::format("{} MiB", bytes >> 20);
 }
 
-// The packages on which ranks of one run have to agree, since they speak with each other.
+// The packages that must agree for all ranks of a run, because they communicate with each other.
 constexpr std::array<std::string_view, 3> collective_packages = {"torch", "jax", "tensorflow"};
 bool has_to_agree(std::string_view package) {
   return std::find(collective_packages.begin(), collective_packages.end(), package) !=
@@ -72,7 +72,7 @@ std::vector<int> numbers_of(std::string_view version) {
   return numbers;
 }
 
-// The oldest driver that programs of this CUDA run with; empty: not known.
+// The oldest driver that runs programs of this CUDA; empty: unknown.
 std::string oldest_driver_of(const std::string& cuda) {
   const std::vector<int> numbers = numbers_of(cuda);
   if (numbers.empty()) return {};
@@ -93,8 +93,8 @@ struct Span {
   nanoseconds most{0};
 };
 
-// What most of the spans have in common (Marzullo's algorithm, by which NTP tells true clocks from
-// false ones); of several the one nearest to 0.
+// The intersection of as many spans as possible (Marzullo's algorithm, which NTP uses to select
+// true clocks); of several, the one nearest to 0.
 Span most_common(const std::vector<Span>& spans) {
   std::vector<std::pair<nanoseconds, int>> ends;  // -1: a span begins
   for (const Span& span : spans) {
@@ -111,14 +111,14 @@ Span most_common(const std::vector<Span>& spans) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
     now -= ends[i].second;
     if (ends[i].second > 0 || now < most) continue;
-    const Span here{ends[i].first, ends[i + 1].first};  // it ends before it may be as many again
+    const Span here{ends[i].first, ends[i + 1].first};  // ends at the next end of a span
     if (now > most || far(here) < far(best)) best = here;
     most = now;
   }
   return best;
 }
 
-/// Collects what is found at the hosts.
+/// Collects the findings about the hosts.
 class Judge {
  public:
   explicit Judge(const std::vector<CheckedHost>& hosts) : hosts_(hosts) {}
@@ -164,7 +164,7 @@ class Judge {
 
   void not_reached(const Error& error) {
     const Diagnostic& first = error.diagnostics.front();
-    // What is missing there keeps ranks from running as well.
+    // Something missing on the host also prevents ranks from running.
     const bool is_unfit = error.error_class == ErrorClass::missing;
     add(is_unfit ? Fitness::unfit : Fitness::unknown, "reach", first.message,
         !first.hint.empty() ? first.hint
@@ -226,7 +226,7 @@ class Judge {
     const std::size_t gpus = report.gpus.count();
     const auto declared = static_cast<std::size_t>(host.accelerators.value_or(0));
     const bool is_unknown = report.gpus.obstacle == HostGpus::Obstacle::driver_unknown;
-    // TPUs and the like are not seen.
+    // TPUs and similar devices are not detected.
     if (says_devices(host) && gpus < declared && !is_unknown)
       add(Fitness::unfit, "gpus",
           fmt::format("it shows {} of the {} GPUs that the hosts file says{}", gpus, declared,
@@ -315,12 +315,12 @@ class Judge {
           fmt::format("install driver {} or newer, or a torch for an older CUDA", oldest));
   }
 
-  // --- What hosts have to have alike ---
+  // --- Values that must be equal on all hosts ---
 
   using ValueOf = std::function<std::optional<std::string>(const HostFitness&)>;
 
-  // Finds whoever has another value than most, which it returns. `words` are given its value, that
-  // of the others and their names.
+  // Calls `words` for each host whose value differs from the most common one, which it returns.
+  // `words` gets the host's value, that of the others, and the names of the others.
   template <class Words>
   std::string compare(const ValueOf& value_of, const Words& words) {
     std::map<std::string, std::vector<std::size_t>> groups;
@@ -365,7 +365,7 @@ class Judge {
         });
     compare(
         [](const HostFitness& fitness) -> std::optional<std::string> {
-          // Of Python its version is compared.
+          // For Python the version is compared instead.
           if (fitness.program_sha256.empty() || fitness.python) return std::nullopt;
           return fitness.program_sha256;
         },
@@ -392,7 +392,7 @@ class Judge {
                           hosts_[host_].fitness->python->program, own, others, names),
               "let all hosts run the same one: name it by its path in 'entrypoint'");
         });
-    // Those of another Python are others by nature.
+    // Only hosts with the usual Python: packages of another Python differ naturally.
     const auto is_usual = [&](const HostFitness& fitness) {
       return told(fitness) && two_parts(fitness.python->version) == usual;
     };
@@ -452,7 +452,7 @@ class Judge {
         });
   }
 
-  // Of three hosts and more, as links are held against each other.
+  // For three or more hosts, as for links.
   void compare_data() {
     std::vector<std::uint64_t> paces;
     for (const CheckedHost& host : hosts_)
@@ -472,12 +472,14 @@ class Judge {
     }
   }
 
-  // A clock is read at an unknown moment of the question. What may be equal is.
+  // A clock is read at an unknown moment between query and answer, so clocks count as equal if they
+  // may be.
   void compare_clocks() {
     std::vector<Span> spans;
     for (const CheckedHost& host : hosts_)
       if (host.fitness) spans.push_back({host.clock_ahead_least, host.clock_ahead_most});
-    // Of two hosts this machine tells who is right; alone a host is held against it.
+    // With two hosts, the clock of this machine decides; a single host is compared with this
+    // machine.
     while (spans.size() < 3 && !spans.empty()) spans.push_back({});
     const Span usual = most_common(spans);
     for (host_ = 0; host_ < hosts_.size(); ++host_) {

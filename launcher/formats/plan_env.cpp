@@ -24,7 +24,7 @@ bool is_shell_name(std::string_view name) {
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// Read-only in bash: to set one ends the script that sources it.
+// Read-only in bash: setting one ends the script that sources it.
 bool is_read_only(std::string_view name) {
   constexpr std::array<std::string_view, 6> names = {"BASHOPTS", "BASH_VERSINFO", "EUID",
                                                      "PPID",     "SHELLOPTS",     "UID"};

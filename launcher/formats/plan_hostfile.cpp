@@ -11,7 +11,7 @@
 namespace train {
 namespace {
 
-// An IPv6 address needs brackets where a colon separates.
+// An IPv6 address needs brackets because a colon is the separator.
 std::string written_name(const std::string& name) {
   return name.find(':') == name.npos ? name : "[" + name + "]";
 }
@@ -43,7 +43,8 @@ std::string filter_of(const std::vector<PlannedHost>& hosts) {
   return is_needed ? filter : "";
 }
 
-// Hosts on which a launcher that starts one process per slot starts another number of them.
+// Lists the hosts on which a launcher with one process per slot would start a different number of
+// processes.
 std::string uneven_comment(const std::vector<PlannedHost>& hosts) {
   std::vector<HostAmount> amounts;
   for (const PlannedHost& host : hosts) {

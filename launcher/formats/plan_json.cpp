@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Names and values are bytes that users chose; what is no UTF-8 is shown as U+FFFD.
+// Names and values are bytes from users; invalid UTF-8 is shown as U+FFFD.
 std::string written(const Json& document) {
   return shown_json(document.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
@@ -89,7 +89,7 @@ Json json_of_slices(const Trial& trial) {
   return slices;
 }
 
-// A value as it stands inside a document, at this depth.
+// A value inside a document, indented for this depth.
 std::string at_depth(int depth, const Json& value) {
   const std::string shown = shown_json(value.dump(2, ' ', false, Json::error_handler_t::replace));
   std::string text;
@@ -100,7 +100,7 @@ std::string at_depth(int depth, const Json& value) {
   return text.append(shown, begin);
 }
 
-// The ranks are written one by one: the environments of 80,000 of them are never one tree.
+// Writes the ranks one by one, so that the environments of 80,000 ranks are never in one tree.
 void append_trial(const Plan& plan, std::string& text) {
   const Trial& trial = plan.trial;
   Json hosts = Json::array();
@@ -116,7 +116,7 @@ void append_trial(const Plan& plan, std::string& text) {
   if (!trial.trainer_slots.empty())
     head["trainer"] = {{"host", trial.hosts.front().host.name}, {"slots", trial.trainer_slots}};
   text += at_depth(2, head);
-  text.resize(text.rfind('\n'));  // what ends it comes after the ranks
+  text.resize(text.rfind('\n'));  // the closing lines follow after the ranks
   text += ",\n      \"ranks\": [";
   for (const PlannedRank& rank : trial.ranks) {
     text += rank.rank == 0 ? "\n        " : ",\n        ";

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What Tune counts by default is nothing but reports.
+// Tune's default unit counts reports.
 std::string unit_of(const SearchPreview& search) {
   if (search.unit == "training_iteration") return "reports";
   return search.unit.empty() ? "steps" : escaped(search.unit);
@@ -40,10 +40,10 @@ std::string lengths_text(const SearchPreview& search) {
   return text;
 }
 
-// Where training is counted in time, or an end is set to the whole.
+// Slot hours, if training is measured in time, or the search has a time limit.
 struct SlotHours {
   double hours = 0;
-  bool is_most = false;  ///< less where trials end by themselves
+  bool is_most = false;  ///< an upper bound: trials may end earlier
 };
 
 std::optional<double> hours_of_unit(const std::string& unit) {

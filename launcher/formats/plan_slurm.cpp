@@ -21,7 +21,7 @@ std::int64_t number_of(std::string_view digits) {
   return number;
 }
 
-// "0-4/2" is "0,2,4"; all else stays, and so do the zeros before a number.
+// Turns "0-4/2" into "0,2,4"; other text and leading zeros are kept.
 std::string without_step(std::string_view range) {
   const std::size_t slash = range.find('/');
   const std::size_t dash = range.find('-');
@@ -38,10 +38,10 @@ std::string without_step(std::string_view range) {
 // Hosts of one job, or of one component of a heterogeneous job.
 struct Component {
   std::vector<std::string> hosts = {};
-  int ranks = 0;         // of all hosts
-  int most_ranks = 0;    // of one host
-  std::size_t gpus = 0;  // most of one host
-  int workers = 0;       // most of one host
+  int ranks = 0;         // sum over all hosts
+  int most_ranks = 0;    // maximum of one host
+  std::size_t gpus = 0;  // maximum of one host
+  int workers = 0;       // maximum of one host
 };
 
 std::size_t gpus_of(const PlannedHost& host) { return host.slots_are_gpus ? host.slots.size() : 0; }
@@ -99,7 +99,7 @@ class SlurmScript {
            left.worker_count == right.worker_count;
   }
 
-  // Whether the host could serve what is asked of the host with the most.
+  // Whether the host has room for the largest request of any host.
   bool has_room(const PlannedHost& host, const Component& most) const {
     if (most.gpus > 0) return slot_count(host.host).value_or(0) >= static_cast<int>(most.gpus);
     if (host.host.cpus)
@@ -131,7 +131,7 @@ class SlurmScript {
     }
   }
 
-  // Whole CPUs: what Slurm gives. 0 when the experiment names none.
+  // Whole CPUs, the unit of Slurm. 0 if the experiment gives none.
   int cpus_per_task(const Component& component) const {
     const int workers = is_per_host_ ? component.workers : 1;
     const Quantity cpus = plan_.experiment.needs.cpus * workers;
@@ -144,7 +144,8 @@ class SlurmScript {
     };
     add_line(fmt::format("nodes={}", component.hosts.size()));
     add_line(fmt::format("nodelist={}", slurm_host_set(component.hosts)));
-    // An arbitrary layout is made by srun, out of room for the most on every host.
+    // For an arbitrary layout, srun distributes the tasks, so the request has room for the maximum
+    // on every host.
     if (!is_arbitrary_) add_line(fmt::format("ntasks={}", component.ranks));
     add_line(fmt::format("ntasks-per-node={}", component.most_ranks));
     // Slurm has no option for TPU chips.
@@ -159,7 +160,8 @@ class SlurmScript {
     }
   }
 
-  // Slurm gives what a job asks for, and nobody has asked the hosts what they have.
+  // A comment for hosts whose slot kind is unknown: Slurm gives what a job requests, and the hosts
+  // were not queried.
   void add_open_question() {
     const auto asked = std::find_if(
         trial_.hosts.begin(), trial_.hosts.end(),
@@ -172,8 +174,8 @@ class SlurmScript {
         asked->slots.size());
   }
 
-  // GPUs for each task, where ranks see only their own: Slurm then binds them. 0: all ranks of a
-  // host see all that the job has there.
+  // GPUs per task if each rank sees only its own: Slurm then binds them. 0: all ranks of a host see
+  // all GPUs of the job there.
   std::int64_t gpus_per_task() const {
     const ExperimentConfig& experiment = plan_.experiment;
     const Quantity gpus = experiment.needs.slots;
@@ -183,7 +185,7 @@ class SlurmScript {
     return are_own && gpus.is_whole() && !is_per_host_ ? gpus.whole() : 0;
   }
 
-  // An arbitrary layout takes its tasks' GPUs from those of the node.
+  // In an arbitrary layout, the GPUs of tasks come from those of the node.
   std::string gpu_option(const Component& component) const {
     return gpus_per_task() > 0 && !is_arbitrary_ ? fmt::format("gpus-per-task={}", gpus_per_task())
                                                  : fmt::format("gpus-per-node={}", component.gpus);
@@ -198,7 +200,7 @@ class SlurmScript {
     text_ += fmt::format("[ $# -gt 0 ] || set -- {}\n", command);
   }
 
-  // One process on each host is torchrun, which makes the ranks itself.
+  // With one process per host, the process is torchrun, which starts the ranks itself.
   void add_rendezvous() {
     const std::string address = shell_quoted(trial_.hosts.front().host.address);
     const char* port = "$((20000 + SLURM_JOB_ID % 10000))";
@@ -210,7 +212,7 @@ class SlurmScript {
                            trial_.world_size, address, port);
   }
 
-  // What a task learns of itself from Slurm.
+  // The variables that a task derives from Slurm's.
   std::string own_environment() const {
     if (!is_per_host_) return "export RANK=\"$SLURM_PROCID\" LOCAL_RANK=\"$SLURM_LOCALID\"";
     std::vector<int> workers;
@@ -252,7 +254,7 @@ class SlurmScript {
     std::string options = fmt::format(" --ntasks={} --kill-on-bad-exit=1", trial_.world_size);
     if (is_arbitrary_) {
       add_host_file();
-      // With a number of nodes, srun refuses an arbitrary layout.
+      // srun refuses an arbitrary layout if the number of nodes is set.
       text_ += "unset SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS_PER_NODE\n";
       options += " --distribution=arbitrary";
       if (components_.front().gpus > 0 && gpus_per_task() > 0)
@@ -262,7 +264,7 @@ class SlurmScript {
     } else {
       options += " --distribution=block";
     }
-    // srun does not take it from sbatch (since 22.05); components of a job differ in it.
+    // srun does not inherit this from sbatch (since 22.05); the components of a job differ in it.
     if (const int cpus = cpus_per_task(components_.front()); cpus > 0 && components_.size() == 1)
       options += fmt::format(" --cpus-per-task={}", cpus);
     text_ += fmt::format(

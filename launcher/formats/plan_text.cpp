@@ -18,14 +18,14 @@
 namespace train {
 namespace {
 
-// Breaks at spaces; lines after the first are indented. Words longer than a line are shortened.
+// Breaks at spaces; later lines are indented. Words longer than a line are shortened.
 std::string wrapped(const std::string& line, std::size_t width, Paint paint,
                     const TextOptions& options) {
   constexpr std::size_t indent = 2;
   std::string text;
   std::string current;
   std::size_t columns = 0;
-  bool is_begun = false;  // `current` holds a word
+  bool is_begun = false;  // `current` has a word
   for (std::size_t begin = 0; begin < line.size();) {
     const std::size_t space = std::min(line.find(' ', begin), line.size());
     const std::string word = shortened(line.substr(begin, space - begin), width - indent);
@@ -52,7 +52,7 @@ std::string remarks(const char* kind, const std::vector<std::string>& said, std:
   return text;
 }
 
-// On one line, with its place and what to do: "hosts:3: ...; name it once".
+// On one line, with its place and the next step: "hosts:3: ...; name it once".
 std::string warning_line(const Diagnostic& warning) {
   std::string text;
   if (!warning.place.source.empty()) text += warning.place.source + ":";
@@ -65,7 +65,7 @@ std::string warning_line(const Diagnostic& warning) {
   return text;
 }
 
-// "4 per slot", or "12 or 13 per worker" where workers take different shares.
+// "4 per slot", or "12 or 13 per worker" if shares differ.
 std::string shares_text(const Trial& trial) {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t most = 0;
@@ -149,7 +149,7 @@ std::string end_line(const Plan& plan) {
                      short_duration_text(*experiment.max_runtime));
 }
 
-// Where it is not as ever.
+// How ranks are stopped, if it differs from the defaults.
 std::string stop_line(const Plan& plan) {
   const ExperimentConfig& experiment = plan.experiment;
   const bool has_notice = experiment.stop_notice > std::chrono::milliseconds(0);
@@ -216,7 +216,7 @@ std::string plan_to_text(const PictureSubject& subject, const TextOptions& optio
   const std::string said =
       remarks("warning", warning_lines(plan, context), width, Paint::warning, options) +
       remarks("advice", plan.advice, width, Paint::advice, options);
-  // Remarks take room from picture and table, but not all of it. The table gets what is left.
+  // Remarks reduce the space for picture and table, up to a limit. The table gets the rest.
   constexpr std::size_t headings = 4;
   const std::size_t said_lines = std::min(lines_of(said), height / 3);
   const std::size_t other_lines = lines_of(text + below) + said_lines + headings;

@@ -28,7 +28,7 @@ SearchRandom::SearchRandom(std::uint32_t seed) {
   }
 }
 
-// Each word is made of three of the round before, of which some are new already.
+// Each word is computed from three of the previous round, some of which are already replaced.
 void SearchRandom::refill() {
   constexpr std::size_t distance = 397;
   for (std::size_t i = 0; i < size; ++i) {

@@ -10,26 +10,27 @@
 
 namespace train {
 
-/// The random numbers of a search: those of numpy's older `RandomState`, which Determined draws
-/// with, so that the same seed gives the same trials. The words are those of MT19937 (Matsumoto and
-/// Nishimura, 1998), filled from one number by the recurrence of 2002.
+/// The random numbers of a search: those of numpy's legacy `RandomState`, which Determined uses, so
+/// that the same seed gives the same trials. The words are those of MT19937 (Matsumoto and
+/// Nishimura, 1998), initialised from one number by the recurrence of 2002.
 class SearchRandom {
  public:
   explicit SearchRandom(std::uint32_t seed);
 
   std::uint32_t word();
-  /// In [0, 1), of 53 random bits: two words.
+  /// In [0, 1), with 53 random bits: takes two words.
   double unit();
   /// Between the two, from one `unit`.
   double uniform(double low, double high) { return low + (high - low) * unit(); }
-  /// A whole number of 0 to `most`, both included. Words are drawn until one fits, two at once from
+  /// A whole number from 0 to `most`, both included. Draws words until one fits, two at once from
   /// `most` = 2^32 on; none for 0.
   std::uint64_t whole(std::uint64_t most);
-  /// Of the normal distribution with mean 0 and deviation 1, by the polar method. Two come at once,
-  /// the second is kept for the next call.
+  /// Normally distributed with mean 0 and deviation 1, by the polar method. Two values are made at
+  /// once; the second is kept for the next call.
   double normal();
 
-  /// All its state, and the generator that goes on from there; class `no_input` when it is none.
+  /// The complete state, and the generator that continues from it; class `no_input` if it is not a
+  /// state.
   nlohmann::json snapshot() const;
   static Result<SearchRandom> restored(const nlohmann::json& snapshot);
 

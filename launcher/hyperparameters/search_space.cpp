@@ -23,7 +23,7 @@ using parameter::Range;
 using parameter::StepRange;
 using parameter::WholeRange;
 
-// Halves to even, whatever the rounding mode of the process is.
+// Rounds halves to even, independent of the rounding mode of the process.
 double nearest_even(double value) {
   const double below = std::floor(value);
   const double rest = value - below;
@@ -31,7 +31,7 @@ double nearest_even(double value) {
   return std::fmod(below, 2.0) == 0 ? below : below + 1;
 }
 
-// A group as an object of JSON, with what `value_of` says of each parameter.
+// A group as a JSON object, with the result of `value_of` for each parameter.
 template <class ValueOf>
 std::string object_of(const SearchGroup& group, const ValueOf& value_of) {
   std::string object = "{";
@@ -57,7 +57,7 @@ class Draw {
  private:
   static std::string of(const Constant& constant) { return constant.value; }
   std::string of(const WholeRange& range) {
-    // Unsigned: the distance of the ends may pass what a signed number holds.
+    // Unsigned: the distance of the ends may overflow a signed number.
     const auto low = static_cast<std::uint64_t>(range.low);
     const std::uint64_t drawn = random_.whole(static_cast<std::uint64_t>(range.high) - low);
     return fmt::format("{}", static_cast<std::int64_t>(low + drawn));
@@ -92,12 +92,12 @@ class Draw {
 };
 
 double evenly(double low, double high, std::int64_t index, std::int64_t size) {
-  if (size == 1) return low / 2 + high / 2;  // their sum may be too large
+  if (size == 1) return low / 2 + high / 2;  // their sum may overflow
   return low + static_cast<double>(index) * (high - low) / static_cast<double>(size - 1);
 }
 
-// Not every whole number of 64 bits is a double: the ends are exact, and what lies between them
-// stays there.
+// Not every 64-bit whole number is a double: the ends are exact, and values between them are kept
+// within them.
 std::int64_t whole_between(const WholeRange& range, std::int64_t index, std::int64_t size) {
   if (size > 1 && index == 0) return range.low;
   if (size > 1 && index == size - 1) return range.high;
@@ -127,7 +127,7 @@ std::int64_t points_of(const SearchParameter& parameter) {
 }
 
 std::string point_of(const SearchGroup& group, std::int64_t position) {
-  // What is behind a name varies faster.
+  // Later names vary faster.
   std::int64_t behind = train::grid_points(group).value_or(1);
   return object_of(group, [&](const SearchParameter& member) {
     const std::int64_t size = points_of(member);
@@ -139,7 +139,7 @@ std::string point_of(const SearchGroup& group, std::int64_t position) {
   });
 }
 
-// Calls `visit(path, parameter)` for all that is no group, in order.
+// Calls `visit(path, parameter)` for every parameter that is not a group, in order.
 template <class Visit>
 void walk(const SearchGroup& group, const std::string& path, const Visit& visit) {
   for (const auto& [name, member] : group) {

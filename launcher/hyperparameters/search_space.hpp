@@ -11,10 +11,10 @@
 
 namespace train {
 
-/// The hyperparameters of an experiment, to be drawn from. All walks through them are by name in
-/// byte order, groups in place.
+/// The hyperparameters of an experiment, as a distribution of samples. All walks visit them by name
+/// in byte order, with groups in place.
 ///
-/// Samples are JSON objects of the same shape on one line, with a plain value in every place.
+/// Samples are JSON objects of the same structure on one line, with a plain value in every place.
 class SearchSpace {
  public:
   /// No hyperparameters.
@@ -22,7 +22,7 @@ class SearchSpace {
   explicit SearchSpace(SearchGroup group)
       : group_(std::make_shared<const SearchGroup>(std::move(group))) {}
 
-  /// Whether there is anything in it that is drawn.
+  /// Whether any value in it is sampled.
   bool has_draws() const;
 
   /// One random sample. What is drawn:
@@ -39,15 +39,16 @@ class SearchSpace {
   ///
   /// `tune_point` (0 .. `tune_points()` - 1): the first name varies fastest.
   std::string draw(SearchRandom& random, std::int64_t tune_point = 0) const;
-  /// Points of all grid_search together, 1 when there is none; class `config` above 2^63 - 1.
+  /// The number of points of all grid_search lists together, 1 if there is none; class `config`
+  /// above 2^63 - 1.
   Result<std::int64_t> tune_points() const;
 
-  /// Points of Determined's grid. Class `config` when there are no hyperparameters, a range has no
-  /// `count`, or there are more than 2^63 - 1.
+  /// The number of points of Determined's grid. Class `config` if there are no hyperparameters, if
+  /// a range has no `count`, or if there are more than 2^63 - 1.
   Result<std::int64_t> grid_points() const;
   /// The point at a position (0 .. `grid_points()` - 1) of the list in which the last name varies
-  /// fastest. Values of a range lie evenly, both ends included; one value lies in its middle; those
-  /// of `int` are rounded, halves away from zero.
+  /// fastest. Values of a range are evenly spaced, both ends included; a single value is in the
+  /// middle; those of `int` are rounded, halves away from zero.
   std::string grid_point(std::int64_t position) const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// A hyperparameter that a search chooses, and what one trial has of it.
+/// A searched hyperparameter, and its value in one trial.
 struct VariedValue {
   std::string name;  ///< "optimizer.lr"
   std::string text;  ///< for people: real numbers with 4 digits, text without quotes, else JSON
@@ -16,7 +16,7 @@ struct VariedValue {
   bool operator==(const VariedValue&) const = default;
 };
 
-/// All of one trial, in the order of the space.
+/// All values of one trial, in the order of the space.
 std::vector<VariedValue> varied_values(const SearchGroup& space,
                                        const std::string& hyperparameters_json);
 

@@ -13,7 +13,8 @@
 namespace train {
 namespace {
 
-// Whether one more rank like those on the slot would fit; without one, whether anything would.
+// Whether one more rank like those on the slot would fit; for a slot without ranks, whether it has
+// any room.
 bool has_room(const SlotRun& run) {
   if (run.rank_count == 0) return run.held < Quantity::of(1);
   const Quantity rest = Quantity::of(1) - run.taken;
@@ -109,7 +110,8 @@ std::vector<SlotRun> coarse_runs(const HostLook& look, std::size_t most) {
     SlotRun& into = coarse.back();
     into.slots += run.slots;
     into.rank_count = run.first_rank + run.rank_count - into.first_rank;
-    into.taken = Quantity::of(1);  // its ranks are many: what little room they leave is not shown
+    // The run has many ranks: their small unused shares are not shown.
+    into.taken = Quantity::of(1);
   }
   return coarse;
 }
@@ -123,7 +125,7 @@ std::vector<std::size_t> share_columns(const std::vector<SlotRun>& runs,
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < runs.size(); ++i)
     columns.push_back(std::max(least[i], room * static_cast<std::size_t>(runs[i].slots) / slots));
-  // What the small ones need beyond their share is taken from those that have most to give.
+  // The extra columns of small runs are taken from the runs that can spare most.
   std::size_t taken = std::accumulate(columns.begin(), columns.end(), std::size_t{0});
   for (; taken > room; --taken) {
     std::size_t richest = 0;

@@ -10,7 +10,8 @@
 namespace train {
 namespace {
 
-constexpr double log_from = 100;  // how many times the least the largest metric is, at least
+// Minimum ratio of largest and smallest metric for a logarithmic axis.
+constexpr double log_from = 100;
 
 // "2e+07" without its sign and zero.
 std::string tick_label(double value, int digits) {
@@ -26,7 +27,7 @@ std::string tick_label(double value, int digits) {
   return text.erase(begin, digit - begin);
 }
 
-// The least of 1, 2 and 5 times a power of ten that is not below this.
+// The smallest of 1, 2 and 5 times a power of ten that is not below this.
 long double round_step(long double at_least) {
   const long double power = std::pow(10.0L, std::floor(std::log10(at_least)));
   for (const int times : {1, 2, 5})
@@ -75,7 +76,8 @@ std::vector<Tick> ChartAxis::even_ticks() const {
   const int digits = std::clamp(static_cast<int>(std::ceil(std::log10(largest / step))) + 1,
                                 least_digits, most_digits);
   std::vector<Tick> ticks;
-  constexpr long double slack = 1e-9L;  // of a step: most numbers are no doubles
+  // Fraction of a step: most decimal numbers are not exact in binary.
+  constexpr long double slack = 1e-9L;
   const long double first = std::ceil(least_ / step - slack);
   const long double last = std::floor(most_ / step + slack);
   for (long double i = first; i <= last; ++i) {
@@ -85,7 +87,7 @@ std::vector<Tick> ChartAxis::even_ticks() const {
   return ticks;
 }
 
-// Powers of ten, and what is between them where these are few.
+// Powers of ten, and intermediate values if these are few.
 std::vector<Tick> ChartAxis::decade_ticks() const {
   constexpr int most_decades = 8;
   constexpr int few_decades = 3;

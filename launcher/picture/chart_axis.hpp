@@ -6,24 +6,25 @@
 
 namespace train {
 
-/// A number that an axis names.
+/// A labelled number on an axis.
 struct Tick {
   double value = 0;
   std::string label;  ///< "0.25", "2e7"
 };
 
-/// Where numbers stand on an axis that reaches from the least of them to the largest.
+/// Maps numbers to positions on an axis from the smallest to the largest of them.
 class ChartAxis {
  public:
-  /// Steps of training: from 0, unless some are negative; ticks are whole where `are_whole`.
+  /// For steps of training: starts at 0, unless some are negative; ticks are whole numbers if
+  /// `are_whole`.
   static ChartAxis of_steps(double least, double most, bool are_whole);
-  /// Metrics: logarithmic where all are positive and span more than two decades.
+  /// For metrics: logarithmic if all are positive and span more than two decades.
   static ChartAxis of_metrics(double least, double most);
 
   bool is_logarithmic() const { return is_logarithmic_; }
-  /// 0 for the least number, 1 for the largest. Those of a logarithmic axis are positive.
+  /// 0 for the smallest number, 1 for the largest. On a logarithmic axis all must be positive.
   double place(double value) const;
-  /// Ascending, at least one and ten at most.
+  /// Ascending, one to ten ticks.
   std::vector<Tick> ticks() const;
 
  private:
@@ -31,7 +32,7 @@ class ChartAxis {
   std::vector<Tick> even_ticks() const;
   std::vector<Tick> decade_ticks() const;
 
-  // Doubles may lie further apart than a double can say.
+  // long double: the distance of two doubles may overflow a double.
   long double least_ = 0;
   long double most_ = 1;
   bool is_logarithmic_ = false;

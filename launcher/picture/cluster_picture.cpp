@@ -12,9 +12,9 @@ namespace train {
 namespace {
 
 enum class FoldUsed {
-  none,        // a row for each host with ranks
-  neighbours,  // of the same look: their ranks are consecutive
-  all,         // of the same look: their ranks need not be
+  none,        // one row for each host with ranks
+  neighbours,  // joins neighbours of the same look: their ranks are consecutive
+  all,         // joins all of the same look: their ranks may be scattered
 };
 
 bool is_used(const PictureRow& row) { return row.look.ranks > 0; }
@@ -23,12 +23,12 @@ struct LookOrder {
   bool operator()(const HostLook* left, const HostLook* right) const { return *left < *right; }
 };
 
-// Folds rows into the first of their look. Between two used hosts that follow each other, unused
-// ones do not interrupt the ranks.
+// Folds rows into the first row of the same look. Unused hosts between two used ones do not
+// interrupt the sequence of ranks.
 std::vector<PictureRow> fold(const std::vector<PictureRow>& rows, FoldUsed how) {
   std::map<const HostLook*, std::size_t, LookOrder> first_of_look;
   std::vector<PictureRow> folded;
-  folded.reserve(rows.size());  // looks in the map stay where they are
+  folded.reserve(rows.size());  // keeps the addresses of looks in the map valid
   std::optional<std::size_t> last_used;
   for (const PictureRow& row : rows) {
     std::optional<std::size_t> target;
@@ -62,7 +62,7 @@ PictureRow rest_of(const std::vector<const PictureRow*>& rows) {
   return rest;
 }
 
-// At most `used` rows with ranks and `unused` without: the last of them is the rest.
+// At most `used` rows with ranks and `unused` rows without; the last of each stands for the rest.
 std::vector<PictureRow> cut(std::vector<PictureRow> rows, std::size_t used, std::size_t unused) {
   std::vector<PictureRow> kept;
   std::vector<const PictureRow*> left_used;
@@ -94,7 +94,7 @@ UsesOfHosts uses_by_host(const Occupancy& occupancy) {
 
 }  // namespace
 
-// Hosts with ranks are given room before others.
+// Hosts with ranks get room before others.
 std::vector<PictureRow> fold_rows(const std::vector<PictureRow>& rows, std::size_t most) {
   most = std::max<std::size_t>(most, 4);
   std::vector<PictureRow> folded;

@@ -52,10 +52,10 @@ struct Character {
   std::size_t columns = 1;
 };
 
-// The character at the front of a text that is not empty.
+// The character at the front of a non-empty text.
 Character first_character(std::string_view text) {
   const std::size_t bytes = utf8_length(text);
-  if (bytes < 2) return {};  // ASCII, or a byte that is no UTF-8
+  if (bytes < 2) return {};  // ASCII, or an invalid byte
   const std::uint32_t code = code_point(text.substr(0, bytes));
   return {bytes, is_in(code, marks) ? 0u : is_in(code, wide) ? 2u : 1u};
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr Quantity whole = Quantity::of(1);
 constexpr double gib = 1 << 30;
 
-// All slots of the host, those included that a filter left out.
+// All slots of the host, including those that a filter left out.
 int slots_of(const HostScene& scene, const SlotSupply& supply) {
   int slots = slot_count(scene.host).value_or(0);
   if (supply.kind == SlotKind::missing) slots = scene.host.slots.value_or(0);
@@ -112,7 +112,7 @@ std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotS
   return notes;
 }
 
-// Why no worker could run there even if all of the host were free.
+// Why no worker could run there even if the whole host were free.
 std::string HostLooks::obstacle_of(const Host& host) const {
   for (const Constraint& constraint : constraints_) {
     using Kind = Constraint::Kind;

@@ -10,23 +10,23 @@
 
 namespace train {
 
-/// One host, and who uses it.
+/// One host and its users.
 struct HostScene {
   const Host& host;
-  const PlannedHost* planned = nullptr;               ///< its part in the trial, if it has one
-  bool is_left_out = false;                           ///< by a filter, wholly
-  const std::vector<const HostUse*>* uses = nullptr;  ///< what others hold of it
+  const PlannedHost* planned = nullptr;               ///< its part in the trial, or null
+  bool is_left_out = false;                           ///< wholly excluded by a filter
+  const std::vector<const HostUse*>* uses = nullptr;  ///< parts held by others
 };
 
-/// Says what hosts look like, and collects who holds their slots. A host with many slots costs no
-/// more than one with few: slots that look the same are one run.
+/// Makes the looks of hosts, and collects the holders of their slots. A host with many slots costs
+/// no more than one with few: slots that look the same are one run.
 class HostLooks {
  public:
   HostLooks(const Plan& plan, const HostInventory& usable);
 
   HostLook look_of(const HostScene& scene);
 
-  /// Every holder that a look named, by index.
+  /// Every holder that occurs in a look, by index.
   std::vector<std::string> take_holders() { return holders_.take(); }
 
  private:

@@ -19,15 +19,15 @@ using namespace svg_size;
 
 // Pixels.
 constexpr int plot_height = 400;
-constexpr int plot_padding = 10;  // between the frame and what is drawn at its edge
+constexpr int plot_padding = 10;  // between the frame and elements at its edge
 constexpr int tick_label_gap = 8;
 
 constexpr std::size_t most_lines = 10'000;
 constexpr std::size_t most_titled = 1'000;
 constexpr std::size_t most_points = 30'000;
-constexpr std::size_t least_points = 4;     // of a line that has as many
-constexpr std::size_t best_points = 2'000;  // of the line that is looked at first
-// What is reported so seldom, by so few trials, is marked point by point.
+constexpr std::size_t least_points = 4;     // of a line that has at least this many
+constexpr std::size_t best_points = 2'000;  // of the highlighted line
+// Charts with so few points and lines have a mark at every point.
 constexpr std::size_t most_marked_points = 24;
 constexpr std::size_t most_marked_lines = 100;
 constexpr std::size_t longest_title = 240;  // columns
@@ -62,7 +62,8 @@ struct KindWords {
   std::string_view css_class;
   std::string_view words;
 };
-// In the order of the legend; of those that share a path, the last are drawn below all others.
+// In the order of the legend. Crowds are drawn in reverse order, so that the last kind is below the
+// others.
 constexpr std::array<KindWords, 4> kinds{
     {{LineKind::running, "running", "running"},
      {LineKind::succeeded, "succeeded", "trained to the end"},
@@ -71,7 +72,7 @@ constexpr std::array<KindWords, 4> kinds{
 
 std::string_view class_of(LineKind kind) { return kinds[static_cast<std::size_t>(kind)].css_class; }
 
-// The least and the largest of what is drawn.
+// The smallest and the largest of the drawn values.
 struct Extent {
   double least = std::numeric_limits<double>::infinity();
   double most = -std::numeric_limits<double>::infinity();
@@ -82,7 +83,7 @@ struct Extent {
   }
 };
 
-// How many points each line may have, so that all have `most` at most.
+// The maximum number of points per line, so that all lines together have at most `most`.
 std::size_t share_of(std::vector<std::size_t> sizes, std::size_t most) {
   std::sort(sizes.begin(), sizes.end());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -93,7 +94,7 @@ std::size_t share_of(std::vector<std::size_t> sizes, std::size_t most) {
   return most_points;
 }
 
-// Paths of one line, or of several.
+// The SVG paths of one line, or of several.
 struct LinePaths {
   std::string lines;
   std::string dots;
@@ -222,7 +223,7 @@ class ChartSvg {
     if (!paths.dots.empty()) svg_.add_path("dots", paths.dots);
   }
 
-  // Those that are too many to be told apart.
+  // Draws the lines beyond those with a name of their own, one path for each kind.
   void add_crowd() {
     for (auto kind = kinds.rbegin(); kind != kinds.rend(); ++kind) {
       LinePaths paths;
@@ -253,7 +254,7 @@ class ChartSvg {
     svg_.end_group();
   }
 
-  // Its name is inside the plot, beside the point and where there is room above or below it.
+  // The name is inside the plot, beside the point, above or below it depending on the space.
   void add_best() {
     constexpr int ring = 12;
     const int x = static_cast<int>(std::lround(x_of(chart_.best->step)));
@@ -299,7 +300,7 @@ class ChartSvg {
   std::string last_step_;
   SvgWriter svg_;
   Box plot_;
-  int y_ = 0;  // where the next element begins
+  int y_ = 0;  // position of the next element
 };
 
 }  // namespace

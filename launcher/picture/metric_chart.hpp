@@ -9,7 +9,7 @@
 
 namespace train {
 
-/// What a trial reported. Both are finite.
+/// One report of a trial. Both values are finite.
 struct ChartPoint {
   double step = 0;
   double metric = 0;
@@ -17,15 +17,15 @@ struct ChartPoint {
   bool operator==(const ChartPoint&) const = default;
 };
 
-/// What has become of a trial, as far as a chart tells it.
+/// The state of a trial, as a chart shows it.
 enum class LineKind { running, succeeded, stopped, failed };
 
 /// One trial.
 struct ChartLine {
   std::string name;    ///< "trial 7"
-  std::string remark;  ///< what else is shown on pointing: "stopped, 5 reports"
+  std::string remark;  ///< also shown when the pointer is over it: "stopped, 5 reports"
   LineKind kind = LineKind::running;
-  std::vector<ChartPoint> points;  ///< as they were reported; at least one
+  std::vector<ChartPoint> points;  ///< in the order of the reports; at least one
 };
 
 /// A metric over steps.
@@ -34,19 +34,19 @@ struct MetricChart {
   std::string step_name;
   std::string metric_name;
   bool smaller_is_better = true;
-  std::vector<ChartLine> lines;         ///< at least one; those that matter most first
-  std::optional<ChartPoint> best = {};  ///< of the first line, which is highlighted for it
+  std::vector<ChartLine> lines;         ///< at least one; the most important first
+  std::optional<ChartPoint> best = {};  ///< a point of the first line, which is highlighted
 };
 
-/// The points in the order of their steps, of each step the last that was reported, and fewer where
-/// they are more than about `most`: of those that are next to each other the first, the least,
-/// the largest and the last, so that the line looks the same.
+/// The points in the order of their steps, the last report of each step, and reduced to about
+/// `most`: of neighbouring points only the first, the smallest, the largest and the last are kept,
+/// so that the line looks the same.
 std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, std::size_t most);
 
 /// The chart as an SVG document like that of `picture_to_svg`: a line for each trial, axes with
-/// names and ticks, the best trial named, and a legend of what has become of the others. A line
-/// says on pointing whose it is, of the first 1,000; those behind them are drawn as one, 10,000 at
-/// most. The document has at most 2 MB. Class `trial` with `data-trials` marks every line.
+/// names and ticks, the name of the best trial, and a legend of the states. The first 1,000 lines
+/// show their trial's name when the pointer is over them; later ones, up to 10,000, are drawn as
+/// one. The document has at most 2 MB. Class `trial` with `data-trials` marks every line.
 std::string chart_to_svg(const MetricChart& chart);
 
 }  // namespace train

@@ -27,9 +27,9 @@ constexpr int least_cell = 34;
 constexpr int widest_cell = 72;
 constexpr int label_gap = 4;  // on either side of a label
 constexpr int between_cards = 12;
-constexpr int behind_step = 4;  // of the cards behind that of several hosts
+constexpr int behind_step = 4;  // offset of the cards behind the card of several hosts
 
-constexpr int most_cells = 256;  // of one host
+constexpr int most_cells = 256;  // for one host
 constexpr std::size_t most_stretches = 24;
 constexpr std::size_t most_holders_named = 6;
 
@@ -69,7 +69,7 @@ std::string_view class_of(SlotState state) {
   return "free";
 }
 
-// Whether a slot is used by ranks and held by others at once, or only in part.
+// Whether a slot is used by ranks and held by others at once, or used only in part.
 bool is_mixed(const SlotRun& run) {
   const bool is_taken = run.taken == Quantity::of(1) && run.held.is_zero();
   const bool is_held = run.held == Quantity::of(1) && run.taken.is_zero();
@@ -105,7 +105,7 @@ class PictureSvg {
            (caption_.subtitle.empty() ? "" : " " + caption_.subtitle);
   }
 
-  // One width for the cells of all rows, so that slots stand below each other.
+  // One cell width for all rows, so that slots are aligned.
   void measure() {
     for (const PictureRow& row : picture_.rows) {
       if (row.look.slots > most_cells) continue;
@@ -125,7 +125,7 @@ class PictureSvg {
     widen_cells();
   }
 
-  // Few slots need not be narrow.
+  // A few slots get wider cells.
   void widen_cells() {
     int most = 1;
     for (const PictureRow& row : picture_.rows)
@@ -198,7 +198,7 @@ class PictureSvg {
     }
   }
 
-  // The cells of one rank or one slot: one in each line that they reach.
+  // The cells of one rank or one slot: one in each line that it covers.
   void add_cells(const PictureRow& row, const SlotRun& run, int top) {
     SlotRun piece = run;
     const int end = run.first_slot + run.slots;
@@ -229,7 +229,7 @@ class PictureSvg {
     svg_.end_group();
   }
 
-  // What ranks and others take of a slot, from the left.
+  // The shares of ranks and others in a slot, from the left.
   void add_shares(const SlotRun& run, const Box& box) {
     const int inner = box.width - 2;
     const int taken = part_of(inner, run.taken);
@@ -254,7 +254,7 @@ class PictureSvg {
     return text;
   }
 
-  // A host with too many slots for cells: stretches of them, in proportion.
+  // A host with too many slots for cells: groups of slots, in proportion.
   void add_stretches(const PictureRow& row, int top) {
     const std::vector<SlotRun> runs = coarse_runs(row.look, most_stretches);
     std::vector<std::size_t> least;
@@ -310,7 +310,7 @@ class PictureSvg {
   const ClusterPicture& picture_;
   const PictureCaption& caption_;
   SvgWriter svg_;
-  int y_ = 0;  // where the next element begins
+  int y_ = 0;  // position of the next element
   int cell_width_ = least_cell;
   int cells_in_line_ = 1;
 };

@@ -8,10 +8,10 @@
 
 namespace train {
 
-/// The picture as an SVG document of one fixed width that needs nothing from elsewhere: no script,
-/// font or link. A card for each row, in it a cell for each slot (several for one that wraps), and
-/// a legend. Class `cell` with `data-slots` marks every cell; hosts with more than 256 slots are
-/// drawn in proportion, a cell for each stretch of slots.
+/// The picture as an SVG document of fixed width without external resources: no script, font or
+/// link. A card for each row, in it a cell for each slot (several for one that wraps), and a
+/// legend. Class `cell` with `data-slots` marks every cell; hosts with more than 256 slots are
+/// drawn in proportion, with a cell for each group of slots.
 std::string picture_to_svg(const ClusterPicture& picture, const PictureCaption& caption);
 
 }  // namespace train

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_bar_columns = 48;
 
-// Text and the columns that it takes: control sequences take none.
+// Text and its width in columns: control sequences have none.
 struct Drawn {
   std::string text;
   std::size_t columns = 0;
@@ -65,7 +65,7 @@ class PictureText {
 
   static bool is_one_cell(const SlotRun& run) { return run.state == SlotState::used; }
 
-  // The least columns of one slot that let every label stand in its cell.
+  // The minimum width of one slot so that every label fits in its cell.
   static std::size_t cell_width(const PictureRow& row) {
     std::size_t width = 1;
     for (const SlotRun& run : row.look.runs) {
@@ -118,7 +118,7 @@ class PictureText {
     return fmt::format(" {} slots", look.slots);
   }
 
-  // A bar in proportion: "|0-95            |............|".
+  // A proportional bar: "|0-95            |............|".
   Drawn bar_of(const PictureRow& row) const {
     constexpr std::size_t most_runs = 12;
     const std::vector<SlotRun> runs = coarse_runs(row.look, most_runs);
@@ -232,7 +232,7 @@ class PictureText {
   const TextOptions& options_;
   const std::string column_;
   std::size_t width_;
-  std::size_t room_ = 0;         // columns for slots and what is said beside them
+  std::size_t room_ = 0;         // columns for slots and the remarks beside them
   std::size_t label_width_ = 4;  // HOST
   std::size_t rank_width_ = 0;   // RANKS, or another figure
   std::size_t cell_width_ = 1;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t column_count = 5;
 using Columns = std::array<std::string, column_count>;
-using Batch = std::pair<std::uint64_t, std::uint64_t>;  // least and most of some ranks
+using Batch = std::pair<std::uint64_t, std::uint64_t>;  // smallest and largest of some ranks
 
 // Consecutive ranks of one host.
 struct RankGroup {
@@ -30,11 +30,11 @@ struct RankGroup {
   bool operator==(const RankGroup&) const = default;
 };
 
-// Hosts whose ranks are grouped alike, and the rank with which each begins following the last.
+// Hosts whose ranks are grouped alike; the ranks of each follow those of the previous host.
 struct HostBlock {
   int first_host = 0;
   int hosts = 1;
-  int ranks = 0;  // of each host
+  int ranks = 0;  // ranks of each host
   std::vector<RankGroup> groups;
 };
 
@@ -77,7 +77,7 @@ class RankTable {
     return folded_blocks(blocks_by(Grouping::by_host));
   }
 
-  // TPUs, Neuron cores and Gaudis are no GPUs.
+  // TPUs, Neuron cores and Gaudis are not GPUs.
   const char* slots_heading() const {
     if (!are_gpus_) return "SLOTS";
     const bool are_others =
@@ -130,7 +130,7 @@ class RankTable {
       }
       RankGroup& into = groups.back();
       ++into.count;
-      for (const int slot : slots)  // ranks that share a slot follow each other
+      for (const int slot : slots)  // ranks that share a slot are consecutive
         if (into.slots.empty() || into.slots.back() != slot) into.slots.push_back(slot);
       if (batch) {
         into.batch->first = std::min(into.batch->first, batch->first);

@@ -22,8 +22,8 @@ void append(std::vector<SlotRun>& runs, SlotRun run) {
     runs.push_back(std::move(run));
 }
 
-// Slots from `begin` to before `end`, which nobody uses; `left` are those that a filter left, and
-// empty without one.
+// Appends the unused slots [begin, end); `left` are the slots that a filter left, empty without
+// one.
 void append_idle(std::vector<SlotRun>& runs, int begin, int end, const std::vector<int>& left) {
   if (left.empty()) {
     if (begin < end) append(runs, {.first_slot = begin, .slots = end - begin});

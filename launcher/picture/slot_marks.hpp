@@ -10,24 +10,25 @@
 
 namespace train {
 
-/// Who uses and who holds the slots of one host, slot by slot. Slots that look the same become one
-/// run.
+/// Records which ranks use and which others hold the slots of one host. Slots that look the same
+/// become one run.
 class SlotMarks {
  public:
-  /// A rank, counted from the first of the host, takes a share of the slot.
+  /// A rank, counted from the first one of the host, uses a share of the slot.
   void use(int slot, int rank, Quantity share);
-  /// Somebody else holds a share of it: `holder` is an index into `ClusterPicture::holders`.
+  /// Another task or process holds a share of it: `holder` is an index into
+  /// `ClusterPicture::holders`.
   void hold(int slot, Quantity share, int holder);
 
-  /// The runs that make up `slots` slots. Those that nobody has are free; when a filter left only
-  /// some, those in `left`, ascending (empty: all), the others are excluded.
+  /// The runs that cover `slots` slots. Slots without user and holder are free; if a filter left
+  /// only the slots in `left` (ascending; empty: all), the others are excluded.
   std::vector<SlotRun> take_runs(int slots, const std::vector<int>& left = {});
 
  private:
-  std::map<int, SlotRun> runs_;  ///< of slots that are used or held, by index
+  std::map<int, SlotRun> runs_;  ///< used or held slots, by index
 };
 
-/// Numbers holders in the order in which they appear.
+/// Numbers holders in order of appearance.
 class HolderIndex {
  public:
   int index_of(const std::string& holder);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int inner_width = page_width - 2 * page_margin;
 
-// Colours of all pictures, and what all have.
+// Colours and styles shared by all pictures.
 constexpr std::string_view common_style = R"svg(<style>
 .train-picture { --page: #ffffff; --card: #f6f8fb; --line: #d5dce6; --ink: #17202c; --dim: #5a6778;
   --used: #a8cbfb; --used-line: #4d8be0; --free: #ffffff; --free-line: #b9c4d2;

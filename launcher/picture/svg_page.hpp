@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// Pixels that all pictures have in common.
+/// Pixel sizes shared by all pictures.
 namespace svg_size {
 inline constexpr int page_width = 960;
 inline constexpr int page_margin = 24;
@@ -19,16 +19,16 @@ inline constexpr int line_height = 18;
 inline constexpr int corner = 6;
 }  // namespace svg_size
 
-/// What stands above a picture.
+/// The caption above a picture.
 struct PictureCaption {
   std::string title;
   std::string subtitle;  ///< may be empty
 };
 
-/// Draws the caption at the top of the page; returns where the next element begins.
+/// Draws the caption at the top of the page; returns the position of the next element.
 int add_caption(SvgWriter& svg, const PictureCaption& caption);
 
-/// The keys of a legend, side by side and in as many lines as they take.
+/// The keys of a legend, side by side, in as many lines as needed.
 class SvgLegend {
  public:
   static constexpr int swatch_width = 26;
@@ -36,9 +36,9 @@ class SvgLegend {
 
   explicit SvgLegend(int y) : y_(y) {}
 
-  /// Writes the words of a key, shortened to one line; returns where its swatch is to be drawn.
+  /// Writes the words of a key, shortened to one line; returns the box for its swatch.
   Box add_words(SvgWriter& svg, std::string_view words);
-  /// Below its last line.
+  /// The position below its last line.
   int bottom() const { return y_ + swatch_height + 2; }
 
  private:
@@ -46,18 +46,18 @@ class SvgLegend {
   int y_;
 };
 
-/// A page around what was drawn.
+/// A page around the drawn elements.
 struct SvgPage {
-  std::string_view name;   ///< of its class and its ids: "train-plan"
+  std::string_view name;   ///< used in its class and its ids: "train-plan"
   std::string_view style;  ///< a style sheet, scoped to that class, and definitions
   int height = 0;
-  std::string title;        ///< for those who do not see it
-  std::string description;  ///< the same, at length
+  std::string title;        ///< for screen readers
+  std::string description;  ///< a longer description for screen readers
 };
 
-/// The whole document: light, or dark where the reader prefers that. It needs nothing from
-/// elsewhere, and every rule of its styles is scoped to its classes, `train-picture` and the name
-/// of the page, so that another page may hold it inline.
+/// The whole document: light, or dark if the reader prefers that. It uses no external resources,
+/// and every style rule is scoped to its classes, `train-picture` and the name of the page, so that
+/// it can be embedded in another page.
 std::string svg_document(const SvgPage& page, std::string_view drawn);
 
 }  // namespace train

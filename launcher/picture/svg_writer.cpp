@@ -38,7 +38,7 @@ std::string xml_text(std::string_view text) {
     else
       xml += c;
   }
-  // The two code points that XML 1.0 leaves out, U+FFFE and U+FFFF.
+  // The two code points that XML 1.0 excludes, U+FFFE and U+FFFF.
   for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
     for (std::size_t at = xml.find(none); at != xml.npos; at = xml.find(none, at))
       xml.replace(at, none.size(), "\xef\xbf\xbd");

@@ -6,8 +6,8 @@
 
 namespace train {
 
-/// Text that XML may hold: what would steer a terminal, or is no UTF-8, is shown as `\x1b`, and
-/// markup characters are escaped.
+/// Text that is valid in XML: terminal control characters and invalid UTF-8 are shown as `\x1b`,
+/// and markup characters are escaped.
 std::string xml_text(std::string_view text);
 
 /// A rectangle in pixels.
@@ -18,22 +18,23 @@ struct Box {
   int height = 0;
 };
 
-/// How a text stands at its place.
+/// The alignment of a text at its position.
 enum class Anchor { start, middle, end };
 
-/// Writes elements of an SVG. Texts are in a monospaced font, so that their width is known: see
+/// Writes SVG elements. Texts use a monospaced font, so that their width is known: see
 /// `text_width`.
 class SvgWriter {
  public:
-  /// `corner` is the radius of the corners; `attributes` are XML as it stands.
+  /// `corner` is the corner radius; `attributes` are raw XML.
   void add_box(std::string_view css_class, const Box& box, int corner,
                std::string_view attributes = {});
   /// `y` is the base line.
   void add_text(std::string_view css_class, int x, int y, std::string_view text,
                 Anchor anchor = Anchor::start);
-  /// `data` are commands of an SVG path.
+  /// `data` contains SVG path commands.
   void add_path(std::string_view css_class, std::string_view data);
-  /// Everything until `end_group` belongs together; `title` (may be empty) is shown on pointing.
+  /// Groups all elements until `end_group`; `title` (may be empty) is shown when the pointer is
+  /// over it.
   void begin_group(std::string_view css_class, std::string_view attributes, std::string_view title);
   void end_group();
 
@@ -43,11 +44,11 @@ class SvgWriter {
   std::string text_;
 };
 
-/// The most pixels that so many columns of text take in a font of `size` pixels: monospaced fonts
-/// advance by 0.6 of their size, and a little is added for those that do not.
+/// The maximum width in pixels of this many columns of text in a font of `size` pixels: monospaced
+/// fonts advance by 0.6 of their size; a margin is added for wider ones.
 int text_width(std::size_t columns, int size);
 
-/// How many columns of text fit `pixels`.
+/// The number of text columns that fit into `pixels`.
 std::size_t columns_in(int pixels, int size);
 
 }  // namespace train

@@ -43,7 +43,7 @@ void warn_of_slots(const ExperimentConfig& experiment, const Trial& trial,
                     summarize_hosts(assumed), verb(assumed, "says", "say")));
 }
 
-// The option with which slots are GPUs, and nothing else is.
+// The option that restricts slots to GPUs.
 std::string ask_for_gpus(const ExperimentConfig& experiment) {
   WorkerNeeds needs = experiment.needs;
   needs.gpus_named = true;
@@ -116,7 +116,7 @@ void advise_on_slot_type(const Trial& trial, std::vector<std::string>& lines) {
                   summarize_hosts(asked, 2), verb(asked, "says", "say")));
 }
 
-// The share is named only when the same hosts could give it to every worker.
+// Names a share only if the same hosts could give it to every worker.
 void advise_on_cpus_per_gpu(const ExperimentConfig& experiment, const HostInventory& inventory,
                             const Holdings& holdings, const HostSearch& search, const Trial& trial,
                             std::vector<std::string>& lines) {

@@ -9,15 +9,15 @@
 
 namespace train {
 
-/// What a plan relies on although no file says it, and what of the files it does not use: a line
-/// each.
+/// What a plan assumes although no file says it, and which parts of the files it does not use: one
+/// line each.
 std::vector<std::string> placement_warnings(const ExperimentConfig& experiment,
                                             const HostInventory& inventory, const Trial& trial);
 
 /// Warnings about the batch: samples that no rank takes.
 std::vector<std::string> batch_warnings(const ExperimentConfig& experiment, const Trial& trial);
 
-/// What could be better about a plan that is legal: a line each.
+/// How a valid plan could be improved: one line each.
 std::vector<std::string> advise(const ExperimentConfig& experiment, const HostInventory& inventory,
                                 const Holdings& holdings, const HostSearch& search,
                                 const Trial& trial);

@@ -23,8 +23,8 @@ Keys written(const ExperimentConfig& experiment, std::string_view path) {
   return found == experiment.written.keys.end() ? Keys() : found->second;
 }
 
-// The keys to set so that the new value counts. A flag wins over a file, but not over another flag,
-// so each key that a flag wrote is set; and a value is taken away everywhere.
+// The keys to set so that the new value takes effect. A flag overrides a file, but not another
+// flag, so each key that was written as a flag is set; a removed value is removed everywhere.
 Keys keys_to_set(const ExperimentConfig& experiment, std::string_view path, bool takes_away) {
   Keys all = written(experiment, path);
   if (all.empty()) return {{std::string(path), false}};
@@ -105,7 +105,7 @@ class Changes {
     try_placement();
     try_trainer();
     try_other_hosts();
-    // Workers that take less train otherwise: named only where nothing milder helps.
+    // Workers with fewer resources train differently: suggested only if nothing milder helps.
     if (found_.empty()) try_amounts();
     return std::move(found_);
   }
@@ -115,7 +115,8 @@ class Changes {
     return search_hosts(changed, inventory_).is_placed();
   }
 
-  // What fits may still be refused, for its backend for one: named is what can be planned.
+  // An experiment that fits may still be refused, for example because of its backend, so only a
+  // change that can be planned is suggested.
   void name(const ExperimentConfig& changed, std::string options, std::string remark = {}) {
     if (found_.size() < most_changes && fits(changed) && make_plan(changed, inventory_))
       found_.push_back({std::move(options), std::move(remark)});
@@ -151,7 +152,7 @@ class Changes {
               [](auto& changed) { changed.trainer = {}; });
   }
 
-  // Hosts of another type or pool, or with other labels.
+  // Tries hosts of another type or pool, or with other labels.
   void try_other_hosts() {
     if (!experiment_.needs.accelerator_type.empty() && !experiment_.needs.tpus_named)
       for (const std::string& type :
@@ -176,7 +177,8 @@ class Changes {
     return some;
   }
 
-  // Less of one resource for each worker; whether ranks get on with it only the user knows.
+  // Tries less of one resource for each worker; only the user knows whether that is enough for the
+  // ranks.
   void try_amounts() {
     try_gpus();
     const WorkerNeeds& needs = experiment_.needs;
@@ -222,8 +224,8 @@ class Changes {
     name(with_needs(needs), set_worker_needs(experiment_, needs));
   }
 
-  // The largest amount below `asked` with which the experiment fits, in whole units where it is at
-  // least one.
+  // Finds the largest amount below `asked` with which the experiment fits, in whole units if it is
+  // at least one.
   template <class Needs>
   void try_less(std::int64_t asked, std::int64_t unit, Needs needs_of) {
     const auto serves = [&](std::int64_t value) { return fits(with_needs(needs_of(value))); };
@@ -238,7 +240,7 @@ class Changes {
     name_needs(needs_of(whole > 0 && serves(whole) ? whole : fit));
   }
 
-  // Half of what each worker has; the number of workers stays.
+  // Tries half of each worker's GPUs; the number of workers stays.
   void try_gpus() {
     const Quantity each = experiment_.needs.slots;
     const bool may_share = experiment_.backend != CollectiveBackend::nccl;
@@ -247,7 +249,7 @@ class Changes {
         std::any_of(inventory_.hosts.begin(), inventory_.hosts.end(),
                     [](const Host& host) { return host.accelerators.value_or(0) > 0; });
     if (!has_gpus || experiment_.needs.tpus_named || each.is_zero()) return;
-    std::int64_t largest = 1;  // GPUs of one host
+    std::int64_t largest = 1;  // maximum GPUs of one host
     for (const Host& host : inventory_.hosts)
       largest = std::max<std::int64_t>(largest, slot_count(host).value_or(1));
     int tries = 0;
@@ -261,7 +263,7 @@ class Changes {
       if (may_share && share < each && try_gpus_of(share)) return;
   }
 
-  // Where the request counts slots, these change with the GPUs of a worker.
+  // If the request counts slots, their number changes with the GPUs of a worker.
   bool try_gpus_of(Quantity each) {
     const std::size_t before = found_.size();
     const int workers = experiment_.workers;

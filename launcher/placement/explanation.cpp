@@ -17,7 +17,7 @@
 namespace train {
 namespace {
 
-// Says why a search failed: each reason is for one kind of constraint.
+// Explains why a search failed: one reason for each kind of constraint.
 class Explanation : public SearchWords {
  public:
   Explanation(const ExperimentConfig& experiment, const HostInventory& inventory,
@@ -70,7 +70,7 @@ class Explanation : public SearchWords {
                        inventory_by([&](const Host& each) { return labels_of(each); }));
   }
 
-  // What a host says of the labels that are selected by.
+  // The host's values of the labels that the selectors use.
   std::string labels_of(const Host& each) const {
     std::string text;
     for (const LabelCondition& condition : experiment_.label_selectors.front()) {
@@ -129,7 +129,7 @@ class Explanation : public SearchWords {
         usable.empty() ? "" : ": " + summarize_hosts(usable));
   }
 
-  // Enough in all, but not in whole hosts.
+  // There are enough slots in total, but not as whole hosts.
   std::string policy_reason() const {
     std::map<int, int, std::greater<>> whole;
     int largest = 0;
@@ -154,7 +154,7 @@ class Explanation : public SearchWords {
         is_tried ? "" : "; too many sizes and slots to try every mixture");
   }
 
-  // Per size why its hosts do not make up the request.
+  // For each size, why its hosts cannot serve the request.
   std::vector<std::string> sizes_text(const std::map<int, int, std::greater<>>& whole,
                                       int rest) const {
     std::vector<std::string> parts;
@@ -177,7 +177,7 @@ class Explanation : public SearchWords {
     return parts;
   }
 
-  // There are places enough, but not on hosts that each worker selects.
+  // There is enough room, but not on the hosts that each worker selects.
   std::string selectors_reason() const {
     const std::vector<int>& of_kind = search_.selected.of_kind;
     std::vector<std::string> parts;
@@ -206,8 +206,8 @@ class Explanation : public SearchWords {
         workers_text(), to_string(rule_.policy), fmt::join(parts, ", "));
   }
 
-  // The sum first: a host of rank 0 that has room for the trainer but not for a worker as well is
-  // the rarer case.
+  // Checks the sum first: a host of rank 0 with room for the trainer but not also for a worker is
+  // rarer.
   std::string trainer_reason() const {
     if (auto sum = cpu_sum_reason()) return *sum;
     PlacementRule alone = rule_;
@@ -218,7 +218,7 @@ class Explanation : public SearchWords {
         workers_text(), trainer_text(), room_beside_trainer());
   }
 
-  // All hosts together have too few CPUs for the workers and the trainer, as far as they say.
+  // Nothing unless all hosts together declare too few CPUs for the workers and the trainer.
   std::optional<std::string> cpu_sum_reason() const {
     const TrainerNeeds& trainer = experiment_.trainer;
     const Quantity each = cpus_of_a_worker();
@@ -238,7 +238,7 @@ class Explanation : public SearchWords {
                        counted(to_string(needed), "CPU"), subject("has", "have"), to_string(all));
   }
 
-  // CPUs that one worker takes of a host, whether these are its slots or not.
+  // The CPUs of one worker, whether or not CPUs are the slots.
   Quantity cpus_of_a_worker() const {
     Quantity each = experiment_.needs.cpus;
     for (const int index : search_.eligible)
@@ -289,7 +289,7 @@ class Explanation : public SearchWords {
                        whole == 1 ? "1 is" : fmt::format("{} are", whole), list_amounts(amounts));
   }
 
-  // Why a slice is not whole.
+  // Why a slice is incomplete.
   std::string slice_text(const TpuSliceHosts& slice) const {
     const SliceNeeds& needs = *experiment_.slices;
     if (static_cast<int>(slice.hosts.size()) != needs.hosts)

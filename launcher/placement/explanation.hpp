@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// Why a search found no placement, in one line: what was asked, and what the hosts have of what
-/// the first constraint that fails is about. The search must not be placed.
+/// Why a search found no placement, in one line: the request, and what the hosts have for the first
+/// constraint that fails. The search must not have a placement.
 std::string reason_of(const ExperimentConfig& experiment, const HostInventory& inventory,
                       const HostSearch& search);
 

@@ -47,10 +47,10 @@ bool FittingCounts::fits(int workers) const {
 
 namespace {
 
-// Steps of one search: a few tens of milliseconds.
+// Limit of steps for one search: a few tens of milliseconds.
 constexpr std::int64_t most_steps = 20'000'000;
 
-// What a request for so many workers says; nothing when that is no whole number of slots.
+// The count in a request for this many workers; nothing if that is not a whole number of slots.
 std::optional<int> count_of(const ExperimentConfig& experiment, int workers) {
   if (!experiment.counts_slots || experiment.needs.slots.is_zero()) return workers;
   const Quantity slots = experiment.needs.slots * workers;
@@ -58,8 +58,8 @@ std::optional<int> count_of(const ExperimentConfig& experiment, int workers) {
   return static_cast<int>(slots.whole());
 }
 
-// Slices have a rule of their own, and a host that the workers alone do not fill may be filled with
-// the trainer: with these anything may fit until it is tried.
+// For slices, which have their own rule, and for a trainer, which may fill a host that the workers
+// alone do not fill, any number may fit until it is tried.
 PlacementRule loosest_rule(const ExperimentConfig& experiment) {
   PlacementRule rule = rule_of(experiment);
   const bool is_automatic = rule.policy == PlacementPolicy::automatic;
@@ -90,7 +90,7 @@ class CountSearch {
       if (!count || !fitting_.fits(workers)) continue;
       if (!batch_obstacle(experiment_, workers).empty()) continue;
       if (place_again(experiment_, search_, workers)) return count;
-      // With a trainer or slices this may fail often, and each try looks at all hosts.
+      // With a trainer or slices this may fail often, and each try visits all hosts.
       budget -= static_cast<std::int64_t>(search_.rooms.size());
     }
     return std::nullopt;
@@ -105,7 +105,7 @@ class CountSearch {
 
 std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search) {
   std::vector<int> nearest;
-  if (!search.selected.are_alike()) return nearest;  // there is a selector for each worker
+  if (!search.selected.are_alike()) return nearest;  // each worker has its own selector
   const CountSearch counts(experiment, search);
   if (const auto below = counts.below()) nearest.push_back(*below);
   if (const auto above = counts.above()) nearest.push_back(*above);
@@ -131,15 +131,15 @@ struct Fit {
   bool is_at_least = false;
 };
 
-// Each trial on one host.
+// Trials that each fit on one host.
 std::int64_t one_host_each(const std::vector<Room>& rooms, int workers) {
   return std::accumulate(
       rooms.begin(), rooms.end(), std::int64_t{0},
       [&](std::int64_t sum, const Room& room) { return sum + room.workers / workers; });
 }
 
-// One worker of a trial on a host: n trials fit when the hosts have room for n times as many
-// workers, none of them with more than n of these.
+// At most one worker of a trial per host: n trials fit if the hosts have room for n times as many
+// workers, counting at most n per host.
 std::int64_t one_worker_each(const std::vector<Room>& rooms, int workers) {
   const auto fits = [&](std::int64_t trials) {
     std::int64_t sum = 0;
@@ -155,8 +155,8 @@ std::int64_t one_worker_each(const std::vector<Room>& rooms, int workers) {
   return fit;
 }
 
-// Determined's rule: a host that holds a trial takes as many as it can, and smaller hosts of one
-// size, wholly used, make up others. No host serves both ways.
+// Determined's rule: a host with room for a whole trial takes as many as fit, and smaller hosts of
+// one size, wholly used, form others. No host is used in both ways.
 std::int64_t by_determined(const std::vector<Room>& rooms, int workers) {
   std::int64_t fit = one_host_each(rooms, workers);
   for (const auto& [size, members] : whole_hosts(rooms))
@@ -176,12 +176,12 @@ void take_away(std::vector<Room>& rooms, const std::vector<int>& counts,
     room.workers = std::max(0, left - counts[i]);
     room.free -= room.use * counts[i];
     room.fill = 0;
-    // Whether a second trainer has room there is not looked into.
+    // Whether a second trainer fits there is not checked.
     room.beside_trainer = -1;
   }
 }
 
-// Trials placed one after the other, as launches would be.
+// Places trials one after the other, as launches would.
 Fit one_by_one(const HostSearch& search, int workers, const PlacementRule& rule) {
   std::vector<Room> rooms = search.rooms;
   const auto cost = static_cast<std::int64_t>(rooms.size()) + workers;

@@ -17,7 +17,7 @@ class HostHints : public SearchWords {
  public:
   using SearchWords::SearchWords;
 
-  // Each hint is for the constraint that failed.
+  // Each hint belongs to the constraint that failed.
   std::vector<std::string> take() {
     switch (constraint_.kind) {
       case Constraint::Kind::accelerator_type:
@@ -37,7 +37,8 @@ class HostHints : public SearchWords {
   }
 
  private:
-  // A similar name is another model (H100, H200), so only another spelling is suggested.
+  // A similar name is a different model (H100, H200), so only another spelling of the same name is
+  // suggested.
   void add_type_hint() {
     const auto plain = [](std::string_view type) {
       std::string text = to_lower(type);
@@ -59,7 +60,7 @@ class HostHints : public SearchWords {
       lines_.emplace_back("no host says its type: write 'accelerator_type:' in the hosts file");
   }
 
-  // A host that names no slice is one by itself.
+  // A host without a slice name is a slice of its own.
   void add_slice_hint() {
     if (experiment_.slices->hosts == 1) return;
     std::vector<std::string> without;

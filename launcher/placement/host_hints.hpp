@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// What might help a search that found no placement because hosts say too little of themselves, or
-/// say it with other words than the experiment: a line each, often none.
+/// Hints for a search that found no placement because hosts declare too little, or use other words
+/// than the experiment: one line each, often none.
 std::vector<std::string> host_hints(const ExperimentConfig& experiment,
                                     const HostInventory& inventory, const HostSearch& search);
 

@@ -10,7 +10,7 @@ namespace {
 Room empty_room(const HostView& view, const WorkerNeeds& needs) {
   const SlotSupply supply = slot_supply(view.host, needs);
   const Quantity free = free_slots(view.host, supply, view.held);
-  // A host that nothing limits is chosen last by a best fit.
+  // A best fit chooses an unlimited host last.
   const bool is_open = supply.kind == SlotKind::beside && supply.use.is_zero();
   const bool is_idle = free == supply.size;
   return {.workers = unlimited_workers,
@@ -19,7 +19,7 @@ Room empty_room(const HostView& view, const WorkerNeeds& needs) {
           .use = supply.use.parts()};
 }
 
-// Whether the hosts have too little in all, however the workers are put on them.
+// Whether the hosts have too little in total, for any distribution of workers.
 bool is_too_little(const std::vector<Room>& rooms, int workers, const PlacementRule& rule) {
   std::int64_t sum = 0;
   int largest = 0;
@@ -34,7 +34,7 @@ bool is_too_little(const std::vector<Room>& rooms, int workers, const PlacementR
   return sum < workers;
 }
 
-// Goes through the constraints in their order, and finds the first that leaves no placement.
+// Applies the constraints in their order, and finds the first without a placement.
 class Search {
  public:
   Search(const ExperimentConfig& experiment, const HostInventory& inventory,
@@ -53,8 +53,7 @@ class Search {
   HostSearch run() {
     for (std::size_t i = 0; i < found_.constraints.size(); ++i) {
       tighten(found_.constraints[i]);
-      // After a failure the rooms are still tightened: other counts that fit must obey every
-      // constraint.
+      // The rooms are still reduced after a failure: other counts must satisfy every constraint.
       if (found_.failed < i) continue;
       const PlacementRule rule = rule_at(i);
       found_.is_shortage = is_too_little(found_.rooms, experiment_.workers, rule);
@@ -71,7 +70,7 @@ class Search {
  private:
   HostView view(std::size_t host) const { return {inventory_.hosts[host], holdings_.of(host)}; }
 
-  // Hosts that pool, type and labels leave.
+  // Finds the hosts that satisfy pool, type and labels.
   void find_eligible() {
     for (std::size_t h = 0; h < inventory_.hosts.size(); ++h) {
       const bool fits = std::all_of(found_.constraints.begin(), found_.constraints.end(),
@@ -102,18 +101,18 @@ class Search {
         is_idle ? workers_that_fill_beside_trainer(view.host, experiment_) : 0;
   }
 
-  // The rule without what later constraints add to it.
+  // The rule without the parts that later constraints add.
   PlacementRule rule_at(std::size_t index) const {
     PlacementRule rule = rule_of(experiment_);
     const auto end = found_.constraints.begin() + static_cast<std::ptrdiff_t>(index) + 1;
     rule.has_trainer = std::any_of(
         found_.constraints.begin(), end,
         [](const Constraint& constraint) { return constraint.kind == Constraint::Kind::trainer; });
-    // A host that the workers alone do not fill may be filled with the trainer.
+    // The trainer may fill a host that the workers alone do not fill.
     const bool is_automatic = rule.policy == PlacementPolicy::automatic;
     const bool is_before_trainer = !experiment_.trainer.empty() && !rule.has_trainer;
     if (is_automatic && is_before_trainer) rule.policy = PlacementPolicy::spread;
-    // With slices, the policy is applied to the slices themselves: the last constraint.
+    // With slices, the policy is applied to the slices: the last constraint.
     if (experiment_.slices) rule.policy = PlacementPolicy::spread;
     if (experiment_.slices) rule.is_single_node = false;
     return rule;

@@ -13,30 +13,30 @@
 
 namespace train {
 
-/// What was found out about the hosts for one experiment, constraint by constraint.
+/// The result of searching the hosts for one experiment, constraint by constraint.
 struct HostSearch {
   std::vector<Constraint> constraints;
-  std::vector<int> eligible;  ///< hosts (indices, file order) that pool, type and labels leave
-  std::vector<Room> rooms;    ///< of every host, all constraints taken into account
-  std::vector<int> counts;    ///< workers of every host; empty when there is no placement
-  SelectedWorkers selected;   ///< when the label selectors of workers differ
-  std::vector<TpuSliceHosts> slices;  ///< of the inventory, when the experiment takes slices
-  /// The first constraint under which there is no placement, and whether the hosts have too little
-  /// in all (else they have enough, and the policy cannot use it).
+  std::vector<int> eligible;  ///< hosts (indices, file order) that satisfy pool, type and labels
+  std::vector<Room> rooms;    ///< of every host, under all constraints
+  std::vector<int> counts;    ///< workers of every host; empty if there is no placement
+  SelectedWorkers selected;   ///< if the label selectors of workers differ
+  std::vector<TpuSliceHosts> slices;  ///< of the inventory, if the experiment takes slices
+  /// The first constraint without a placement, and whether the hosts have too little in total
+  /// (otherwise they have enough, but the policy cannot use it).
   std::size_t failed = 0;
   bool is_shortage = false;
-  std::vector<Room> failed_rooms;  ///< of every host, as that constraint left them
+  std::vector<Room> failed_rooms;  ///< of every host, under the constraints up to that one
 
   bool is_placed() const { return !counts.empty(); }
 };
 
-/// Places the experiment's workers on what the holdings leave of the hosts.
+/// Places the experiment's workers on the part of the hosts that is not held.
 HostSearch search_hosts(const ExperimentConfig& experiment, const HostInventory& inventory,
                         const Holdings& holdings = {});
 
-/// Places another number of workers of the same kind in the rooms of a search that is over; whole
-/// slices where the experiment takes slices. Never a number other than the experiment's own when
-/// its workers select hosts one by one.
+/// Places a different number of workers of the same kind in the rooms of a finished search; whole
+/// slices if the experiment takes slices. If its workers have individual selectors, only the
+/// experiment's own number can be placed.
 std::optional<std::vector<int>> place_again(const ExperimentConfig& experiment,
                                             const HostSearch& search, int workers);
 

@@ -33,8 +33,8 @@ std::vector<int> touched_cpus(Quantity begin, Quantity end) {
   return cpus;
 }
 
-// CPUs are given out as a number. They are shown as if each worker had the next ones of the host,
-// in part perhaps, and the trainer those after them.
+// CPUs are allocated as a number. They are shown as if each worker had the next ones of the host
+// (possibly a part of one), and the trainer those after them.
 SlotsOfHost cpus_of_host(const HostView& view, const SlotSupply& supply, int workers,
                          Quantity of_trainer) {
   SlotsOfHost slots{.of_workers = std::vector<std::vector<int>>(workers), .of_trainer = {}};
@@ -61,7 +61,7 @@ SlotsOfHost slots_of_host(const HostView& view, const SlotSupply& supply, int wo
   return slots;
 }
 
-// From numbers within the supply to the host's own: a filter may have left out some slots.
+// Converts indices within the supply to the host's own: a filter may have removed some slots.
 void rename_slots(SlotsOfHost& of_host, const std::vector<int>& left) {
   if (left.empty()) return;
   for (std::vector<int>& slots : of_host.of_workers)
@@ -77,7 +77,8 @@ std::vector<int> united(const std::vector<std::vector<int>>& parts) {
   return all;
 }
 
-// `slots` are the host's own, by worker; or by rank, of a host whose ranks are placed already.
+// `slots` are the host's own indices, by worker; or by rank, if the ranks of the host are placed
+// already.
 void add_host(Trial& trial, const ExperimentConfig& experiment, const Host& host, int workers,
               std::vector<std::vector<int>> slots) {
   const SlotSupply supply = slot_supply(host, experiment.needs);
@@ -111,13 +112,12 @@ void place_on_host(Trial& trial, const ExperimentConfig& experiment, const HostV
                                       experiment, trial.hosts.empty());
   rename_slots(of_host, view.host.slot_indices);
   if (trial.hosts.empty()) trial.trainer_slots = std::move(of_host.of_trainer);
-  // Ranks are in the order of their slots, also where held slots sent the first worker to a later
-  // one.
+  // Ranks are sorted by their slots, also if held slots moved the first worker to a later one.
   std::sort(of_host.of_workers.begin(), of_host.of_workers.end());
   add_host(trial, experiment, view.host, workers, std::move(of_host.of_workers));
 }
 
-// Slices are numbered by their first host, and a slice's workers by their hosts.
+// Numbers slices by their first host, and the workers of a slice by their hosts.
 void add_slices(Trial& trial, const std::vector<TpuSliceHosts>& slices,
                 const std::vector<int>& counts) {
   std::vector<int> planned_index(counts.size(), -1);
@@ -158,7 +158,7 @@ void add_batch(Trial& trial, const ExperimentConfig& experiment) {
   }
 }
 
-// RCCL goes by the name of NCCL.
+// RCCL uses NCCL's name.
 bool speaks_nccl(const Host& host) {
   const AcceleratorMaker maker = maker_of_devices(host);
   return !is_tpu_type(host.accelerator_type) &&
@@ -179,7 +179,8 @@ CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Tri
   return is_open ? CollectiveBackend::automatic : CollectiveBackend::gloo;
 }
 
-// Once its hosts are there; `counts` are the workers of each host of the inventory.
+// Completes the trial once its hosts are placed; `counts` are the workers of each host of the
+// inventory.
 void complete(Trial& trial, const ExperimentConfig& experiment,
               const std::vector<TpuSliceHosts>& slices, const std::vector<int>& counts) {
   trial.slots = experiment.needs.slots * experiment.workers;
@@ -200,7 +201,7 @@ Trial build_trial(const ExperimentConfig& experiment, const HostInventory& inven
   return trial;
 }
 
-// Whether placement could have chosen this of the host.
+// Whether placement could have chosen this for the host.
 bool can_be(const HostPlace& place, const Host& host, const ExperimentConfig& experiment) {
   const std::size_t ranks = experiment.processes == Processes::per_host
                                 ? 1
@@ -231,7 +232,8 @@ void append(std::vector<T>& all, std::vector<T> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// Those of the experiment leave the copy of it that the plan has: each is there once.
+// Moves the experiment's warnings out of the plan's copy of the experiment, so that each appears
+// once.
 void add_warnings(Plan& plan, const HostInventory& inventory) {
   plan.warnings = std::exchange(plan.experiment.warnings, {});
   append(plan.warnings, inventory.warnings);
@@ -241,7 +243,7 @@ void add_warnings(Plan& plan, const HostInventory& inventory) {
   for (std::string& line : lines) plan.warnings.push_back({{}, {}, std::move(line), {}});
 }
 
-// NCCL needs a GPU for every rank; two ranks on one make it fail at the first collective.
+// NCCL needs a GPU of its own for every rank; with two ranks on one GPU the first collective fails.
 std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& trial) {
   if (experiment.backend != CollectiveBackend::nccl) return {};
   if (experiment.needs.slots.is_zero())
@@ -266,17 +268,17 @@ std::string backend_obstacle(const ExperimentConfig& experiment, const Trial& tr
   return {};
 }
 
-// Ray's default trainer takes a CPU of hosts that say how many they have.
+// Whether Ray's default trainer was not counted, because no host declares its CPUs.
 bool has_uncounted_trainer(const ExperimentConfig& experiment, const HostInventory& inventory) {
   return experiment.trainer.is_default &&
          std::none_of(inventory.hosts.begin(), inventory.hosts.end(),
                       [](const Host& host) { return host.cpus.has_value(); });
 }
 
-// How many trials are placed beside the first, each beside all before it: where each one's trainer
-// has room shows only then. Bounded: a few tenths of a second.
+// How many trials fit beside the first, each placed beside all earlier ones: only this shows where
+// each one's trainer fits. Limited to a few tenths of a second.
 std::int64_t place_beside(const Plan& plan, const HostInventory& inventory, Occupancy held) {
-  constexpr std::size_t most_looks = 2'000'000;  // at hosts and at what is held
+  constexpr std::size_t most_looks = 2'000'000;  // visits of hosts and of held parts
   const ExperimentConfig& experiment = plan.experiment;
   const std::int64_t wanted = experiment.search.trials.value_or(std::int64_t{1'000'000});
   std::int64_t placed = 1;
@@ -291,7 +293,7 @@ std::int64_t place_beside(const Plan& plan, const HostInventory& inventory, Occu
   return placed;
 }
 
-// Of a search its first trial is planned: the others take as much.
+// For a search, plans its first trial: the others need the same.
 tl::expected<Plan, Refusal> plan_search(const ExperimentConfig& experiment,
                                         const HostInventory& inventory, const Occupancy& occupancy,
                                         const UserVariables& users) {

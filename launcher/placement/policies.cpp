@@ -12,7 +12,7 @@
 namespace train {
 namespace {
 
-// The product may overflow: a room is unlimited until the constraint that limits it is looked at.
+// The product may overflow: a room is unlimited until the constraint that limits it is applied.
 std::int64_t free_after(const Room& room, int workers) {
   std::int64_t taken = 0;
   if (__builtin_mul_overflow(room.use, static_cast<std::int64_t>(workers), &taken))
@@ -20,7 +20,7 @@ std::int64_t free_after(const Room& room, int workers) {
   return room.free - taken;
 }
 
-// Of `candidates`, the room where `workers` fit and the fewest slots stay free; ties: the first.
+// Among `candidates`, the room where `workers` fit and the fewest slots remain; ties: the first.
 std::optional<std::size_t> best_fit(const std::vector<Room>& rooms, int workers,
                                     const std::vector<std::size_t>& candidates) {
   std::optional<std::size_t> best;
@@ -44,8 +44,8 @@ std::vector<std::size_t> all_of(const std::vector<Room>& rooms) {
   return indices;
 }
 
-// Pack: the fewest hosts are the roomiest ones; only the last of them is not full, and any host
-// that takes the rest will do in its place.
+// Pack: the hosts with the most room give the fewest hosts; only the last is not full, and any host
+// with room for the rest can replace it.
 std::optional<WorkerCounts> packed(const std::vector<Room>& rooms, int workers) {
   std::vector<std::size_t> order = all_of(rooms);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -65,7 +65,7 @@ std::optional<WorkerCounts> packed(const std::vector<Room>& rooms, int workers) 
   return counts;
 }
 
-// Each host is filled before the next, in file order.
+// Fills each host before the next, in file order.
 std::optional<WorkerCounts> filled_in_order(const std::vector<Room>& rooms, int workers) {
   WorkerCounts counts(rooms.size());
   for (std::size_t i = 0; i < rooms.size() && workers > 0; ++i) {
@@ -89,11 +89,11 @@ std::optional<WorkerCounts> spread_out(const std::vector<Room>& rooms, int worke
   return counts;
 }
 
-// Chooses the hosts of a trial whose first host, in file order, has the trainer as well.
+// Chooses the hosts of a trial whose first host, in file order, also has the trainer.
 class BesideTrainer {
  public:
   BesideTrainer(const std::vector<Room>& rooms, int workers) : rooms_(rooms), workers_(workers) {
-    // Of hosts that are alike only the earliest is tried: it leaves the most hosts after it.
+    // Among equal hosts only the earliest is tried: it leaves the most hosts after it.
     std::set<std::tuple<int, int, int, int>> seen;
     for (std::size_t i = 0; i < rooms.size(); ++i) {
       const Room& room = rooms[i];
@@ -146,7 +146,7 @@ class BesideTrainer {
     return std::nullopt;
   }
 
-  // The earliest first host of the largest size that serves.
+  // The earliest first host of the largest size that works.
   std::optional<WorkerCounts> on_equal() const {
     for (const auto& [size, members] : whole_hosts(rooms_)) {
       for (const std::size_t first : firsts_) {
@@ -186,7 +186,7 @@ class BesideTrainer {
     return rooms;
   }
 
-  // `here` workers on the first host, and the others as `place` puts them on the hosts after it.
+  // `here` workers on the first host, and the others on the hosts after it, as returned by `place`.
   template <class Place>
   std::optional<WorkerCounts> joined(std::size_t first, int here, Place place) const {
     if (here == workers_) {
@@ -199,7 +199,8 @@ class BesideTrainer {
     return counts;
   }
 
-  // No choice has fewer hosts than the workers take without a trainer: the search ends at so few.
+  // No choice uses fewer hosts than the workers without a trainer, so the search stops at that
+  // number.
   template <class Choose>
   std::optional<WorkerCounts> fewest(Choose choose) const {
     std::optional<WorkerCounts> best;

@@ -15,48 +15,48 @@ struct PlacementRule {
   PlacementPolicy policy = PlacementPolicy::automatic;
   bool is_single_node = false;
   bool allow_heterogeneous = false;
-  bool has_trainer = false;  ///< the first host that is used must have room for the trainer as well
+  bool has_trainer = false;  ///< the first used host must also have room for the trainer
 
-  /// All workers must be on one host.
+  /// Whether all workers must be on one host.
   bool is_one_host() const { return is_single_node || policy == PlacementPolicy::strict_pack; }
 };
 
 PlacementRule rule_of(const ExperimentConfig& experiment);
 
-/// Workers of each room, in the order of the rooms, or nothing when the rule has no placement.
-/// Exact: when there is a placement under the rule, one is found.
+/// The workers of each room, in the order of the rooms, or nothing if there is no placement under
+/// the rule. Exact: if there is a placement, one is found.
 ///
-/// - in_order: each host as far as it has room before the next, in file order (mpirun, Hydra,
-///   DeepSpeed); one host: the first with room for all;
-/// - automatic (Determined's rule): the host where the fewest slots stay free; else whole hosts of
-///   one size, the largest size first whose hosts make up the request; with `allow_heterogeneous`
-///   else the fewest whole hosts of any sizes that sum to it;
+/// - in_order: fills each host before the next, in file order (mpirun, Hydra, DeepSpeed); on one
+///   host: the first with room for all;
+/// - automatic (Determined's rule): the host with the fewest remaining slots; else whole hosts of
+///   one size, the largest size first that can serve the request; with `allow_heterogeneous` else
+///   the fewest whole hosts of any sizes with the right sum;
 /// - pack: the fewest hosts, fullest first, the last one by best fit; spread: one worker per host
 ///   and round, in file order; strict_pack: one host; strict_spread: one worker per host (Ray).
 ///
-/// With a trainer the host of rank 0 is one that has room for it, under the same rules.
+/// With a trainer, the host of rank 0 has room for it, under the same rules.
 std::optional<WorkerCounts> choose_hosts(const std::vector<Room>& rooms, int workers,
                                          const PlacementRule& rule);
 
-/// Which host takes a trial that is to be on one.
+/// Which host takes a trial that must be on one host.
 enum class OneHost {
-  best_fit,  ///< where the fewest slots stay free; ties: the first
+  best_fit,  ///< the one with the fewest remaining slots; ties: the first
   first,     ///< the first with room for it
 };
 std::optional<WorkerCounts> on_one_host(const std::vector<Room>& rooms, int workers,
                                         OneHost choice);
 
-/// How many hosts a placement uses.
+/// The number of hosts that a placement uses.
 std::ptrdiff_t hosts_used(const WorkerCounts& counts);
 
-/// Places one trial of `workers` as the rule says. The chooser knows the hosts and has a function
-/// for each way to use them: `on_one(choice)` host, `in_order()`, `on_fewest()` hosts,
-/// `spread(per_host)` over them all, and `on_whole(allow_heterogeneous)` hosts. Each answers as
-/// `choose_hosts` does.
+/// Places one trial of `workers` by the rule. The chooser knows the hosts and has a function for
+/// each way to use them: `on_one(choice)` host, `in_order()`, `on_fewest()` hosts,
+/// `spread(per_host)` over all, and `on_whole(allow_heterogeneous)` hosts. Each returns the same as
+/// `choose_hosts`.
 template <class Chooser>
 std::optional<WorkerCounts> place_by_rule(const PlacementRule& rule, int workers,
                                           const Chooser& chooser) {
-  // strict_spread puts one worker on a host; with one host allowed that is one worker in all.
+  // strict_spread allows one worker per host; on one host that is one worker in total.
   const bool is_strict_spread = rule.policy == PlacementPolicy::strict_spread;
   if (is_strict_spread && rule.is_single_node && workers > 1) return std::nullopt;
   const bool is_in_order = rule.policy == PlacementPolicy::in_order;
@@ -81,21 +81,21 @@ std::optional<WorkerCounts> place_by_rule(const PlacementRule& rule, int workers
 /// The hosts of one TPU slice: those that declare the same `slice:`, or one host that declares
 /// none.
 struct TpuSliceHosts {
-  std::string name;        ///< of the slice; the host's where it declares none
+  std::string name;        ///< of the slice; the host's name if it declares none
   std::vector<int> hosts;  ///< indices, file order
 };
 
 /// The slices of an inventory, in the order of their first hosts.
 std::vector<TpuSliceHosts> slices_of(const HostInventory& inventory);
 
-/// Whether every host of the slice is there and can take its workers: as many hosts as `needs`
-/// says, each with `chips_per_host` slots and room for `workers_per_host`.
+/// Whether the slice is complete and can take its workers: as many hosts as `needs` says, each with
+/// `chips_per_host` slots and room for `workers_per_host`.
 bool is_whole_slice(const TpuSliceHosts& slice, const SliceNeeds& needs,
                     const std::vector<Room>& rooms);
 
-/// Workers of every room: `workers_per_host` on each host of the first slices that are whole. With
-/// a trainer the first host of all has room for it. Nothing when too few slices are whole, or when
-/// the rule wants one host and the trial has more.
+/// The workers of every room: `workers_per_host` on each host of the first complete slices. With a
+/// trainer, the very first host has room for it. Nothing if too few slices are complete, or if the
+/// rule requires one host and the trial has more.
 std::optional<WorkerCounts> choose_slices(const std::vector<TpuSliceHosts>& slices,
                                           const SliceNeeds& needs, const std::vector<Room>& rooms,
                                           const PlacementRule& rule);

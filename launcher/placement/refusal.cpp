@@ -72,7 +72,7 @@ std::vector<Holder> holders_of(const HostInventory& inventory, const std::vector
     for (const auto& [slot, share] : use.slots) holder.slots = holder.slots + share;
     holder.cpus = holder.cpus + use.cpus;
     holder.memory += use.memory;
-    // Names that only a holder has said are none of ours.
+    // Only names of resources that the host declares: other names come from the holder alone.
     for (const auto& [name, there] :
          inventory.hosts[static_cast<std::size_t>(place->second)].custom)
       if (const auto held = use.custom.find(name); held != use.custom.end())
@@ -80,7 +80,7 @@ std::vector<Holder> holders_of(const HostInventory& inventory, const std::vector
     holder.held_ms = std::max(holder.held_ms, use.held_ms);
     places_of[use.holder].insert(place->second);
   }
-  std::vector<std::pair<int, Holder>> holders;  // with their first host
+  std::vector<std::pair<int, Holder>> holders;  // with the index of their first host
   for (auto& [name, holder] : by_name) {
     for (const int place : places_of[name])
       holder.hosts.push_back(inventory.hosts[static_cast<std::size_t>(place)].name);

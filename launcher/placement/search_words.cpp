@@ -26,7 +26,7 @@ bool SearchWords::workers_are_slots() const {
          });
 }
 
-// What a slot is called here.
+// The word for a slot.
 std::string SearchWords::slot_word() const {
   if (experiment_.needs.tpus_named) return "TPU chip";
   return experiment_.needs.gpus_named ? "GPU" : "slot";
@@ -65,7 +65,7 @@ bool SearchWords::uses_cpus() const {
                      [&](int index) { return supply(index).kind == SlotKind::cpus; });
 }
 
-// What one host has of the resource that is short.
+// The amount of the short resource on one host.
 std::string SearchWords::owned(int index) const {
   const Host& each = host(index);
   if (supply(index).kind == SlotKind::missing) return fmt::format("no {}", slot_word());
@@ -84,7 +84,7 @@ std::string SearchWords::owned(int index) const {
       break;
   }
   const SlotSupply slots = supply(index);
-  // What others hold is not counted.
+  // Only the part that others do not hold.
   const auto free = Quantity::from_double(static_cast<double>(room(index).free) / Quantity::scale);
   return counted(to_string(slots.has_slots() && free ? *free : slots.size),
                  slots.kind == SlotKind::cpus ? "CPU" : slot_word());

@@ -10,8 +10,9 @@
 
 namespace train {
 
-/// The words for a search that found no placement: what was asked, and what the hosts have of what
-/// is short under the constraint that failed. The search and what it was made for must outlive it.
+/// Words about a search that found no placement: the request, and what the hosts have of the
+/// resource that is short under the failed constraint. The search and its inputs must outlive this
+/// object.
 class SearchWords {
  public:
   SearchWords(const ExperimentConfig& experiment, const HostInventory& inventory,
@@ -26,20 +27,21 @@ class SearchWords {
   std::string asked() const;
   /// "2 workers": all of the trial.
   std::string workers_text() const;
-  /// What one worker takes of what is short; empty when it takes nothing by name.
+  /// What one worker needs of the short resource; empty if it has no named need.
   std::string share() const;
-  /// For how many workers a host has room, and what it has of what is short: "2 (4 GPUs)".
+  /// The number of workers that fit on a host, and its amount of the short resource: "2 (4 GPUs)".
   std::string room_of(int index) const;
-  /// The same for each host that may be used.
+  /// The same for each eligible host.
   std::string room_of_all() const;
-  /// For how many workers all these hosts have room.
+  /// The number of workers that fit on all these hosts together.
   std::int64_t total() const;
-  /// "the 2 hosts have", "node01 has": of the hosts that pool, type and labels leave.
+  /// "the 2 hosts have", "node01 has": the hosts that satisfy pool, type and labels.
   std::string subject(const std::string& verb_of_one, const std::string& verb_of_many) const;
-  /// "no host is": of a pool, type or label that no host has, or too few for one worker each.
+  /// "no host is": for a pool, type or label that no host has, or too few hosts for one worker
+  /// each.
   std::string lacks_enough(const std::string& one, const std::string& many) const;
 
-  /// How the hosts differ in one property, for a property that none of them has right.
+  /// The hosts by one property, for a property that none of them has as required.
   template <class Property>
   std::string inventory_by(Property property) const {
     std::vector<HostAmount> amounts;
@@ -51,7 +53,7 @@ class SearchWords {
   const HostInventory& inventory_;
   const HostSearch& search_;
   const Constraint& constraint_;
-  bool counts_slots_;  ///< every worker takes one slot: slots and workers are the same number
+  bool counts_slots_;  ///< every worker takes one slot: slots and workers are equal in number
 
  private:
   bool workers_are_slots() const;
@@ -64,8 +66,8 @@ class SearchWords {
 /// "16 GiB", "1.5 GiB", "500 MiB".
 std::string memory_text(std::uint64_t bytes);
 
-/// For hosts that declare no number of slots: what they count as, and how to declare it. `hosts`
-/// are their names, at least one.
+/// For hosts without a declared number of slots: how they are counted, and how to declare it.
+/// `hosts` are their names, at least one.
 std::string undeclared_slots_text(const std::vector<std::string>& hosts);
 
 }  // namespace train

@@ -25,8 +25,8 @@ int KindMatching::take(std::uint64_t kinds, int places) {
   return taken;
 }
 
-// Breadth first from the kinds that the new places serve, over places that could serve another kind
-// than they do, to a kind that lacks one.
+// Breadth-first search from the kinds that the new places serve, over places that could serve
+// another kind than now, to a kind without enough places.
 int KindMatching::take_some(std::uint64_t kinds, int places) {
   const auto count = missing_.size();
   std::vector<Step> reached(count);
@@ -51,7 +51,7 @@ int KindMatching::take_some(std::uint64_t kinds, int places) {
   return 0;
 }
 
-// On the path to `kind` each place comes to serve the next kind: as many places as every step has.
+// On the path to `kind` each place changes to the next kind: as many places as every step allows.
 int KindMatching::move_along(const std::vector<Step>& reached, int kind, int places) {
   int moved = std::min(places, missing_[kind]);
   for (Step step = reached[kind]; step.before >= 0; step = reached[step.before])
@@ -82,7 +82,7 @@ bool HostSetSearch::take(std::size_t index, int hosts, const KindMatching& match
   if (index == groups_.size() || !may_serve(index, hosts, matching)) return false;
   const HostGroup& group = groups_[index];
   int most = std::min(hosts, static_cast<int>(group.hosts.size()));
-  // The places of a group are alike: of as many as can be used, any number can be.
+  // The places of a group are equal: if some number can be used, any smaller number can.
   if (wholly_) most = KindMatching(matching).take(group.kinds, most * group.size) / group.size;
   const std::size_t before = taken_.size();
   for (int n = most; n >= 0; --n) {
@@ -97,9 +97,9 @@ bool HostSetSearch::take(std::size_t index, int hosts, const KindMatching& match
   return false;
 }
 
-// Whether the hosts from this group on would serve if as many of every group could be taken.
+// Whether the hosts from this group on could serve the workers if every group were large enough.
 bool HostSetSearch::may_serve(std::size_t index, int hosts, KindMatching matching) {
-  // Later groups are no larger.
+  // Later groups are not larger.
   if (std::int64_t{hosts} * groups_[index].size < matching.left()) return false;
   for (std::size_t i = index; i < groups_.size() && !matching.is_done(); ++i) {
     const int most = std::min(hosts, static_cast<int>(groups_[i].hosts.size()));
@@ -111,7 +111,7 @@ bool HostSetSearch::may_serve(std::size_t index, int hosts, KindMatching matchin
 
 namespace {
 
-// Chooses the hosts of a trial whose workers select different hosts.
+// Chooses the hosts of a trial whose workers have different selectors.
 class SelectedChooser {
  public:
   SelectedChooser(const std::vector<Room>& rooms, const SelectedWorkers& workers)
@@ -127,7 +127,7 @@ class SelectedChooser {
     return on_one_host(rooms, count_, choice);
   }
 
-  // Each host as far as its kinds go before the next.
+  // Fills each host as far as its kinds allow before the next.
   std::optional<WorkerCounts> in_order() const {
     std::vector<std::size_t> order(rooms_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -154,7 +154,7 @@ class SelectedChooser {
     return std::nullopt;
   }
 
-  // The fewest hosts: of all sets of that many, the first that serves.
+  // The fewest hosts: of all sets of that size, the first that works.
   std::optional<WorkerCounts> on_fewest() const {
     auto counts = filled(in_order_of_size());
     if (!counts) return std::nullopt;
@@ -206,7 +206,7 @@ class SelectedChooser {
     return order;
   }
 
-  // Workers on these hosts, each filled as far as it goes before the next is begun.
+  // Workers on these hosts, each filled as far as possible before the next.
   std::optional<WorkerCounts> filled(const std::vector<std::size_t>& order) const {
     KindMatching matching(workers_.of_kind);
     WorkerCounts counts(rooms_.size());
@@ -217,8 +217,8 @@ class SelectedChooser {
     return counts;
   }
 
-  // Up to `most` hosts that serve all workers, the fewest first; `wholly`: each to its last place.
-  // To find them is as hard as an exact cover, so the steps are counted.
+  // Up to `most` hosts that serve all workers, the fewest first; `wholly`: each host completely
+  // used. This is as hard as an exact cover, so the steps are limited.
   std::optional<WorkerCounts> search(const std::vector<HostGroup>& groups, int most,
                                      bool wholly) const {
     if (groups.empty()) return std::nullopt;

@@ -13,28 +13,28 @@
 
 namespace train {
 
-/// Gives places on hosts to workers of several kinds, where each place serves only some kinds. A
-/// worker that has a place is moved to another one where that makes room for more. A place is
-/// refused only when it cannot be used beside those that were taken before, however these are given
-/// out. So places that are offered in order of preference end up as the best set that there is
-/// (sets of usable places are the independent sets of a transversal matroid).
+/// Matches places on hosts with workers of several kinds, where each place serves only some kinds.
+/// A worker with a place is moved to another one if that makes room for more. A place is refused
+/// only if it cannot be used together with the places taken before, in any assignment. So places
+/// that are offered in order of preference give the best possible set (sets of usable places are
+/// the independent sets of a transversal matroid).
 class KindMatching {
  public:
   explicit KindMatching(std::vector<int> workers_of_kind);
 
-  /// Takes as many of `places` as can be used, and says how many. `kinds` are those that the places
-  /// serve: bit k for kind k. Once it takes fewer than it is offered of some kinds, it never takes
-  /// another place of just these kinds.
+  /// Takes as many of `places` as can be used, and returns how many. `kinds` are the kinds that the
+  /// places serve: bit k for kind k. After it has taken fewer than offered for a set of kinds, it
+  /// never takes another place with exactly this set.
   int take(std::uint64_t kinds, int places = 1);
-  /// All workers have a place.
+  /// Whether all workers have a place.
   bool is_done() const { return left_ == 0; }
   /// Workers without a place.
   int left() const { return left_; }
 
  private:
   struct Step {
-    std::uint64_t mask = 0;  // the place that comes to serve this kind
-    int before = -1;         // the kind that it served; -1: a new place
+    std::uint64_t mask = 0;  // mask of the place that changes to this kind
+    int before = -1;         // the kind that it served before; -1: a new place
   };
   int take_some(std::uint64_t kinds, int places);
   int move_along(const std::vector<Step>& reached, int kind, int places);
@@ -44,30 +44,32 @@ class KindMatching {
   std::map<std::uint64_t, std::vector<int>> given_;  // places of each mask, by the kind they serve
 };
 
-/// Hosts that are all the same to the search, in the order in which they are taken.
+/// Hosts that are equal for the search, in the order in which they are taken.
 struct HostGroup {
-  std::uint64_t kinds = 0;  ///< of workers that they take: bit k for kind k
-  int size = 0;             ///< workers that one of them takes, >= 1
+  std::uint64_t kinds = 0;  ///< kinds of workers that they take: bit k for kind k
+  int size = 0;             ///< workers per host, >= 1
   std::vector<std::size_t> hosts;
 };
 
-/// Searches for a set of hosts with room for workers of several kinds, depth first over how many
-/// hosts of each group are taken. A branch is left out where even all the hosts that are left have
-/// too few places that the workers can use. Exact within a bound of work over all calls.
+/// Searches for a set of hosts with room for workers of several kinds, depth first over the number
+/// of hosts taken from each group. Skips a branch if even all remaining hosts have too few usable
+/// places. Exact within a limit of work over all calls.
 class HostSetSearch {
  public:
-  /// `groups` by size, largest first. `wholly`: every place of every host taken is to be used.
+  /// `groups` must be sorted by size, largest first. `wholly`: every place of every host taken must
+  /// be used.
   HostSetSearch(const std::vector<HostGroup>& groups, const std::vector<int>& workers_of_kind,
                 bool wholly);
 
-  /// Exactly this many hosts; of all sets that serve, the one with the most of the first groups.
+  /// Finds a set of exactly this many hosts; of all suitable sets, the one with the most hosts of
+  /// the first groups.
   std::optional<std::vector<std::size_t>> find(int hosts);
-  /// The last `find` ended at the bound: it found none, and there may be one.
+  /// Whether the last `find` reached the limit: it found none, but there may be one.
   bool is_given_up() const { return offers_ >= most_offers; }
 
  private:
-  // How often places are offered to the matching, over all calls. Nearly all the time goes there:
-  // some tenths of a second for this many.
+  // The maximum number of times that places are offered to the matching, over all calls. This takes
+  // nearly all the time: some tenths of a second for this many.
   static constexpr int most_offers = 200'000;
 
   bool take(std::size_t index, int hosts, const KindMatching& matching);
@@ -80,21 +82,22 @@ class HostSetSearch {
   std::vector<std::size_t> taken_;
 };
 
-/// Workers whose label selectors differ. A host takes workers of some kinds, of others not.
+/// Workers with different label selectors. A host takes only workers of some kinds.
 struct SelectedWorkers {
-  std::vector<int> of_kind;          ///< workers of each different selector, at most 64 of these
-  std::vector<std::uint64_t> kinds;  ///< of every host: bit k when it takes workers of kind k
+  /// Number of workers for each different selector; at most 64 selectors.
+  std::vector<int> of_kind;
+  std::vector<std::uint64_t> kinds;  ///< of every host: bit k if it takes workers of kind k
 
-  /// All workers select alike, so that choosing hosts is choosing numbers.
+  /// Whether all workers have the same selector, so that choosing hosts is choosing numbers.
   bool are_alike() const { return of_kind.size() < 2; }
 };
 
 SelectedWorkers select_workers(const ExperimentConfig& experiment, const HostInventory& inventory);
 
-/// `choose_hosts` for workers whose selectors differ, without a trainer. Whether there is a
-/// placement under `in_order`, `spread`, `strict_spread`, `strict_pack`, on one host, and under
-/// `pack` is found exactly; the fewest hosts of `pack` and the whole hosts of `auto` by a
-/// `HostSetSearch`: beyond its bound `pack` uses more hosts and `auto` finds none.
+/// `choose_hosts` for workers with different selectors, without a trainer. Exact about whether
+/// there is a placement for `in_order`, `spread`, `strict_spread`, `strict_pack`, one host, and
+/// `pack`. The fewest hosts of `pack` and the whole hosts of `auto` come from a `HostSetSearch`:
+/// beyond its limit, `pack` uses more hosts and `auto` finds none.
 std::optional<WorkerCounts> choose_for_selected(const std::vector<Room>& rooms,
                                                 const SelectedWorkers& workers,
                                                 const PlacementRule& rule);

@@ -20,8 +20,8 @@ std::vector<std::uint64_t> split_evenly(std::uint64_t global, std::size_t worker
   return sizes;
 }
 
-// Whole numbers in place of the weights, so that every machine splits alike; decimal weights of up
-// to six places are kept exactly.
+// Converts the weights to whole numbers, so that every machine computes the same split; decimal
+// weights of up to six places are exact.
 std::vector<std::uint64_t> whole_weights(const std::vector<double>& weights) {
   constexpr double exact_up_to = 1e6;
   constexpr double places = 1e6;
@@ -43,7 +43,7 @@ std::vector<std::uint64_t> split_by_weight(std::uint64_t global,
                    [&](std::size_t a, std::size_t b) { return whole[a] < whole[b]; });
   Wide total = std::accumulate(whole.begin(), whole.end(), Wide{0});
   std::vector<std::uint64_t> sizes(whole.size(), 1);
-  // The lightest workers whose share is less than one sample get one; the others share the rest.
+  // The lightest workers, whose share is less than one sample, get one; the others share the rest.
   std::size_t first = 0;
   for (; first < order.size() && Wide{global} * whole[order[first]] < total; ++first) {
     total -= whole[order[first]];

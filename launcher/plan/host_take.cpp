@@ -9,7 +9,7 @@ namespace train {
 
 namespace {
 
-// Of a slot that workers share each takes its part; one process for all of them has it whole.
+// Workers that share a slot each take their part; one process for all of them takes the whole slot.
 Quantity share_of_rank(const ExperimentConfig& experiment, Quantity use) {
   const bool is_shared = use < Quantity::of(1) && experiment.processes != Processes::per_host;
   return is_shared ? use : Quantity::of(1);

@@ -10,13 +10,13 @@
 
 namespace train {
 
-/// What a trial takes of one of its hosts, with the trainer on the first one.
+/// What a trial takes of one of its hosts, including the trainer on the first host.
 struct HostTake {
-  /// Shares of slots that are no CPUs: below 1 where workers share a device.
+  /// Shares of slots that are not CPUs: below 1 if workers share a device.
   std::map<int, Quantity> slots;
   Quantity cpus;
   std::uint64_t memory = 0;                ///< bytes
-  std::map<std::string, Quantity> custom;  ///< of what workers or the trainer ask for
+  std::map<std::string, Quantity> custom;  ///< resources that workers or the trainer request
 
   bool operator==(const HostTake&) const = default;
 };

@@ -9,7 +9,7 @@ namespace train {
 
 namespace {
 
-// What a worker takes of a host whose slots are CPUs.
+// The CPUs that a worker takes on a host whose slots are CPUs.
 Quantity cpu_share(const WorkerNeeds& needs) {
   if (!needs.cpus.is_zero()) return needs.cpus;
   if (needs.slots.is_zero() && needs.cpus_named) return Quantity();
@@ -31,7 +31,7 @@ SlotSupply supply_of_accelerator_host(const Host& host, const WorkerNeeds& needs
 
 SlotSupply supply_of_all(const Host& host, const WorkerNeeds& needs) {
   if (is_accelerator_host(host)) return supply_of_accelerator_host(host, needs);
-  // TPU hosts declare their chips: slots of other hosts are never taken for chips.
+  // TPU hosts declare their chips: slots of other hosts never count as chips.
   if (needs.tpus_named) return {.kind = SlotKind::missing, .use = needs.slots};
   const bool wants_gpus = needs.gpus_named && !needs.slots.is_zero();
   if (wants_gpus && (host.accelerators || (!host.slots && host.cpus)))

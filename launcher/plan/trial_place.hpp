@@ -8,17 +8,17 @@
 
 namespace train {
 
-/// What a trial has of one host.
+/// The part of one host that a trial has.
 struct HostPlace {
   std::string host;  ///< its name in the inventory
   int workers = 0;
-  std::vector<std::vector<int>> slots;  ///< of each of its ranks, as in `PlannedRank`
+  std::vector<std::vector<int>> slots;  ///< for each of its ranks, as in `PlannedRank`
 
   bool operator==(const HostPlace&) const = default;
 };
 
-/// Where a trial is: what placement has chosen, from which with its experiment and the inventory
-/// all else follows (`trial_at`).
+/// Where a trial is placed. With the experiment and the inventory, everything else follows from
+/// this (`trial_at`).
 struct TrialPlace {
   std::vector<HostPlace> hosts;    ///< by node rank
   std::vector<int> trainer_slots;  ///< as in `Trial`
@@ -32,7 +32,7 @@ TrialPlace place_of(const Trial& trial);
 std::vector<std::string> host_names(const TrialPlace& place);
 std::vector<std::string> host_names(const Trial& trial);
 std::vector<Host> trial_hosts(const Trial& trial);
-/// All hosts that a task may run on: those of its plan, and before others where it is a search.
+/// All hosts that a task may run on: those of its plan first; for a search also all others.
 std::vector<Host> task_hosts(const HostInventory& inventory, const Plan& plan);
 
 }  // namespace train

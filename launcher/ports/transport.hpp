@@ -47,7 +47,7 @@ struct AgentCall {
     exec,      ///< to run a command beside a rank; the stream is of exec_talk.hpp
     get,       ///< to be sent what a rank has left; the stream is of get_talk.hpp
     look,      ///< what the host has and who holds it; the stream is a HostReport
-    wait,      ///< for a place in the host's line; the stream is as in wire/wait_talk.hpp
+    wait,      ///< for a place in the host's line; the stream is as in talks/wait_talk.hpp
     check,     ///< whether the host is fit; the streams are as in fitness/host_fitness.hpp
   };
   std::string key;  ///< "<task>-<node rank>"; of a look, which is of no task, `look_word`

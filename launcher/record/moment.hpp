@@ -8,17 +8,17 @@
 
 namespace train {
 
-/// A moment by the clocks of the machine that it was read on.
+/// A moment on the clocks of the machine that read it.
 struct Moment {
-  std::string boot_id = {};                 ///< which start of the machine; empty: not known
-  std::chrono::milliseconds since_boot{0};  ///< CLOCK_BOOTTIME, which nobody can set
-  UnixMillis wall = 0;                      ///< the time of day, which may be set at any time
+  std::string boot_id = {};                 ///< identifies the boot of the machine; empty: unknown
+  std::chrono::milliseconds since_boot{0};  ///< CLOCK_BOOTTIME, which cannot be set
+  UnixMillis wall = 0;                      ///< the wall clock, which may be set at any time
 };
 
-/// How much of `span`, which began at `since`, is left at most; negative once it has surely passed.
-/// Within one start of a machine the time of day is not asked. After another
-/// start, this one must have lasted as long, which is proof on the same machine, and the time of
-/// day must say so too, since that may have been another one (homes on a network).
+/// The maximum remaining part of `span`, which began at `since`; negative once it has certainly
+/// passed. Within one boot of a machine the wall clock is not used. After a different boot, that
+/// boot must have lasted as long as the span, which is proof on the same machine, and the wall
+/// clock must agree, because `since` may come from another machine (home directories on a network).
 std::chrono::milliseconds left_of(std::chrono::milliseconds span, const Moment& since,
                                   const Moment& now);
 

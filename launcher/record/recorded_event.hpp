@@ -10,32 +10,32 @@
 
 namespace train {
 
-/// Something that has happened to a task, as its launchers have written it down.
+/// An event of a task, as recorded by its launchers.
 struct RecordedEvent {
   enum class What {
     created,           ///< the task was launched
-    supervised,        ///< a launcher has begun to attend it: the first, or one that took it over
-    attempt_begun,     ///< its hosts are prepared for this attempt
+    supervised,        ///< a launcher has taken charge: the first one, or one that resumed the task
+    attempt_begun,     ///< its hosts are being prepared for this attempt
     ranks_started,     ///< they are about to be told to start
-    attempt_failing,   ///< something has failed, or the user wants the end: the ranks are stopped
-    attempt_hopeless,  ///< a log policy has found that no other attempt is worth it
+    attempt_failing,   ///< something failed, or the user requested the end: ranks are stopped
+    attempt_hopeless,  ///< a log policy has ruled out further attempts
     attempt_over,      ///< nothing of the attempt is left, and another one follows
-    trial_over,        ///< no attempt of this trial follows, and the task goes on
-    search_decided,    ///< what the search has decided about a trial
-    stop_requested,    ///< by the user, or since `max_runtime` is over
-    task_over,         ///< nothing follows
+    trial_over,        ///< no further attempt of this trial follows, but the task continues
+    search_decided,    ///< the search has decided about a trial
+    stop_requested,    ///< by the user, or because `max_runtime` has passed
+    task_over,         ///< the last event
   };
   What what = What::created;
-  std::optional<UnixMillis> at = {};  ///< nothing: not known
-  std::optional<int> attempt = {};    ///< nothing: of none
-  std::optional<int> rank = {};       ///< that has failed first
-  std::string host = {};              ///< that is to blame; empty: none, or not known
+  std::optional<UnixMillis> at = {};  ///< nothing: unknown
+  std::optional<int> attempt = {};    ///< nothing: not about an attempt
+  std::optional<int> rank = {};       ///< the rank that failed first
+  std::string host = {};              ///< the host to blame; empty: none, or unknown
   std::string words = {};             ///< for people, on one line; not escaped
 
   bool operator==(const RecordedEvent&) const = default;
 };
 
-/// Those that are about the task as a whole: of a search, which tells of its trials elsewhere.
+/// The events of the task as a whole: for a search, whose trials are reported elsewhere.
 std::vector<RecordedEvent> outside_of_trials(const std::vector<RecordedEvent>& events);
 
 /// "created", "ranks_started", ...

@@ -7,13 +7,13 @@ namespace train {
 
 namespace {
 
-// JSON's strings are YAML's double-quoted ones.
+// JSON strings are valid as YAML's double-quoted strings.
 std::string in_quotes(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 std::string absolute(const std::string& file, const std::string& directory) {
-  // "~" and "%d" are the home folder, to those who read it.
+  // ssh expands "~" and "%d" to the home directory.
   const bool is_relative = file.front() != '/' && file.front() != '~' && file.front() != '%';
   return is_relative ? directory + "/" + file : file;
 }

@@ -9,8 +9,8 @@
 namespace train {
 
 /// How the hosts of a task are reached, in its order, as a hosts file that `parse_hosts` reads: for
-/// whoever has to go there again when the launcher is gone. Relative paths of keys are made
-/// absolute below `directory`, the launcher's.
+/// processes that must reach them after the launcher is gone. Relative key paths are made absolute
+/// below `directory`, the launcher's.
 std::string task_hosts_file(const std::vector<Host>& hosts, const std::string& directory);
 
 }  // namespace train

@@ -9,7 +9,7 @@ namespace train {
 
 namespace {
 
-// Fields stay in the order in which people look for them.
+// Keeps the order of fields, which is made for readers.
 using Json = nlohmann::ordered_json;
 
 template <class T>
@@ -33,7 +33,7 @@ Json rank_json(const RankRecord& rank) {
           {"log", rank.log_file}};
 }
 
-// What was written down as JSON.
+// The value of a text that was stored as JSON.
 Json or_null_json(const std::string& text) {
   Json value = text.empty() ? Json(nullptr) : Json::parse(text, nullptr, false);
   return value.is_discarded() ? Json(nullptr) : value;

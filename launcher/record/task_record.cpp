@@ -57,8 +57,8 @@ std::string_view shown_state(const TaskRecord& task) {
   return task.is_unattended ? "unattended" : to_string(task.state);
 }
 
-// The agents reckon from their own clocks, and kill what does not end by itself; the launcher's
-// last sign of life is up to 5 s old when it dies.
+// The agents use their own clocks, and kill what does not end by itself; the launcher's last sign
+// of life is up to 5 s old when it dies.
 std::int64_t outlives_ms_of(const ExperimentConfig& experiment) {
   constexpr std::chrono::milliseconds margin{10'000};
   constexpr int rate_margin = 1'000;

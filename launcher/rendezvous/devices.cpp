@@ -11,16 +11,16 @@
 namespace train {
 namespace {
 
-// How the devices of one maker are kept to those of a list.
+// How the devices of one maker are restricted to a list.
 struct DeviceList {
   const char* variable;
   const char* before = "";    // the indices
-  bool may_be_empty = false;  // an empty list leaves no device, rather than all
+  bool may_be_empty = false;  // an empty list means no device, rather than all
   bool may_be_shared = true;  // several processes may have the same list
 };
 
-// Ray sets the same variables (its accelerator managers), but for AMD: ROCr's own list is what
-// every library of ROCm sees. A Neuron core belongs to one process.
+// Ray sets the same variables (its accelerator managers), except for AMD: ROCr's own list applies
+// to every library of ROCm. A Neuron core belongs to one process.
 DeviceList list_of(AcceleratorMaker maker) {
   switch (maker) {
     case AcceleratorMaker::amd:
@@ -39,7 +39,7 @@ DeviceList list_of(AcceleratorMaker maker) {
   return {.variable = "CUDA_VISIBLE_DEVICES", .may_be_empty = true};
 }
 
-// A plain host name with GPUs asked for counts one GPU, but nobody said which.
+// A plain host name with GPUs requested counts as one GPU, but its index is not declared.
 bool indices_are_declared(const PlannedHost& host) {
   return host.slots_are_gpus &&
          (host.host.accelerators || host.host.slots || says_devices(host.host));
@@ -51,8 +51,8 @@ bool has_no_gpu(const RankView& view) {
          view.host.host.accelerators == 0;
 }
 
-// `auto`: one list for all ranks of a host where LOCAL_RANK is an index into it, else each its own.
-// TensorFlow's workers know no LOCAL_RANK: each takes every device that it sees.
+// `auto`: one list for all ranks of a host if LOCAL_RANK is an index into it, else one list per
+// rank. TensorFlow's workers know no LOCAL_RANK: each takes every device that it sees.
 bool is_shared(const Plan& plan) {
   const ExperimentConfig& experiment = plan.experiment;
   if (experiment.visible_devices != VisibleDevices::automatic)
@@ -69,7 +69,7 @@ std::vector<int> positions_in(const std::vector<int>& all, const std::vector<int
   return positions;
 }
 
-// How few chips of a host lie there, as libtpu wants to know it; it finds out itself for more.
+// The layout of a few chips on a host, in libtpu's form; libtpu finds it out itself for more chips.
 // Source: Ray's TPU support (python/ray/_private/accelerators/tpu.py).
 const char* bounds_of(std::size_t chips) {
   switch (chips) {
@@ -95,7 +95,7 @@ void add_chips(const RankView& view, const std::vector<int>& chips, Variables& v
   }
 }
 
-// A process has its chips for itself, and counts them from 0.
+// A process does not share its chips, and counts them from 0.
 void add_tpu_devices(const RankView& view, Variables& variables) {
   if (!indices_are_declared(view.host)) return;
   add_chips(view, devices_of(view.host.host, view.rank.slots), variables);
@@ -103,8 +103,8 @@ void add_tpu_devices(const RankView& view, Variables& variables) {
   variables.set("TRAIN_DEVICE_INDICES", fmt::format("{}", fmt::join(positions, ",")));
 }
 
-// Which of them come to be set, and how, the launch decides. Slots are named by their indices:
-// their devices are in the order of the host.
+// The launch decides which of them are set, and how. Slots are named by their indices: their
+// devices are in the order of the host.
 void add_devices_at_launch(const RankView& view, Variables& variables) {
   const std::vector<int>& visible = is_shared(view.plan) ? view.host.slots : view.rank.slots;
   const std::string slots = fmt::format("{}", fmt::join(visible, ","));

@@ -5,14 +5,14 @@
 
 namespace train {
 
-/// `CUDA_VISIBLE_DEVICES` and `CUDA_DEVICE_ORDER`, or what the maker of the devices has instead,
-/// and `TRAIN_DEVICE_INDICES`. From the devices that the host declares, or else what its slots turn
-/// out to be at launch; an empty list for ranks that were given no GPU. On a TPU host
+/// `CUDA_VISIBLE_DEVICES` and `CUDA_DEVICE_ORDER`, or the equivalent for the maker of the devices,
+/// and `TRAIN_DEVICE_INDICES`. Uses the devices that the host declares, or else those that its
+/// slots turn out to be at launch; an empty list for ranks without a GPU. On a TPU host
 /// `TRAIN_DEVICE_INDICES`, and for a rank with fewer chips than its host `TPU_VISIBLE_CHIPS` and
-/// the bounds that belong to it.
+/// the matching bounds.
 void add_devices(const RankView& view, Variables& variables);
 
-/// Of a host on a TPU slice: `TPU_WORKER_ID` and `TPU_WORKER_HOSTNAMES`, and with several slices
+/// For a host on a TPU slice: `TPU_WORKER_ID` and `TPU_WORKER_HOSTNAMES`, and with several slices
 /// `MEGASCALE_*`.
 void add_slice(const RankView& view, Variables& variables);
 

@@ -26,8 +26,8 @@ void add_train_groups(const RankView& view, Variables& variables) {
   add_own(view, variables);
 }
 
-// From the weakest to the strongest: what the launcher forwards, what the host declares, what the
-// experiment says.
+// From the weakest to the strongest: variables that the launcher forwards, those of the host, those
+// of the experiment.
 void add_user_groups(const RankView& view, Variables& variables) {
   const UserVariables& users = view.plan.user_variables;
   for (const EnvironmentEntry& entry : users.forwarded) variables.set(entry);
@@ -35,7 +35,7 @@ void add_user_groups(const RankView& view, Variables& variables) {
   for (const EnvironmentEntry& entry : users.of_experiment) variables.set(entry);
 }
 
-// Names that train sets on this rank whatever the user says.
+// The variables that train sets on this rank regardless of the user's settings.
 Variables own_variables(const Plan& plan, int rank) {
   Variables variables;
   add_train_groups(view_of(plan, rank), variables);
@@ -85,8 +85,8 @@ void warn_of_shared_batch(const Plan& plan, std::vector<std::string>& lines) {
         summarize_hosts(hosts)));
 }
 
-// Its collective strategy multiplies the devices of one worker by the number of workers. With a
-// process per rank all have the same.
+// TensorFlow's collective strategy multiplies the devices of one worker by the number of workers.
+// With a process per rank all have the same number.
 void warn_of_unequal_workers(const Plan& plan, std::vector<std::string>& lines) {
   if (plan.experiment.framework != Framework::tensorflow) return;
   const std::vector<PlannedHost>& hosts = plan.trial.hosts;
@@ -120,7 +120,7 @@ void check_argument(const std::string& argument, const char* what,
        "write it into a script, and run that"});
 }
 
-// Made of the shortest addresses there are.
+// Assumes the shortest possible addresses.
 void check_tensorflow(const Plan& plan, std::vector<Diagnostic>& faults) {
   if (plan.experiment.framework != Framework::tensorflow) return;
   constexpr const char* shortest = "1.1.1.1:1024";

@@ -50,8 +50,8 @@ void add_torch_workers(const RankView& view, Variables& variables) {
   variables.set_at_launch("TORCHELASTIC_ERROR_FILE", AtLaunch::error_file);
 }
 
-// torchrun reads its arguments from PET_*, glues address and port together with a colon, makes the
-// ranks itself, and copies the error of the one that failed first to the error file.
+// torchrun reads its arguments from PET_*, joins address and port with a colon, makes the ranks
+// itself, and copies the error of the rank that failed first to the error file.
 void add_torchrun(const RankView& view, Variables& variables) {
   variables.set("PET_NNODES", host_count(view));
   variables.set("PET_NODE_RANK", std::to_string(view.rank.host));
@@ -67,7 +67,8 @@ void add_torch(const RankView& view, Variables& variables) {
     add_torch_workers(view, variables);
 }
 
-// DeepSpeed's own launcher counts hosts here, whatever their sizes (deepspeed/launcher/launch.py).
+// DeepSpeed's own launcher counts hosts here, regardless of their sizes
+// (deepspeed/launcher/launch.py).
 void add_deepspeed(const RankView& view, Variables& variables) {
   add_torch(view, variables);
   variables.set("CROSS_RANK", std::to_string(view.rank.host));
@@ -81,7 +82,8 @@ void add_jax(const RankView& view, Variables& variables) {
   variables.set("JAX_PROCESS_ID", std::to_string(view.rank.rank));
 }
 
-// What horovodrun gives the ranks of its Gloo controller (horovod/runner/gloo_run.py).
+// The variables that horovodrun gives the ranks of its Gloo controller
+// (horovod/runner/gloo_run.py).
 void add_horovod(const RankView& view, Variables& variables) {
   variables.set("HOROVOD_HOSTNAME", view.host.host.name);
   variables.set("HOROVOD_RANK", std::to_string(view.rank.rank));
@@ -98,7 +100,7 @@ void add_horovod(const RankView& view, Variables& variables) {
   if (view.plan.experiment.auto_tune_tensor_fusion) variables.set("HOROVOD_AUTOTUNE", "1");
 }
 
-// Open MPI's node rank counts over all jobs of a host; there is one.
+// Open MPI's node rank counts over all jobs of a host; here there is one.
 void add_mpi(const RankView& view, Variables& variables) {
   const std::string rank = std::to_string(view.rank.rank);
   const std::string world = std::to_string(view.plan.trial.world_size);

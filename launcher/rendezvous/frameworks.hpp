@@ -6,13 +6,13 @@
 
 namespace train {
 
-/// Whether the process of a host starts the workers there itself, as torchrun does, and its
-/// environment is theirs. With the other frameworks a process per host is one worker.
+/// Whether the process of a host starts the workers itself, as torchrun does, and they inherit its
+/// environment. With the other frameworks a process per host is one worker.
 bool is_host_launcher(const ExperimentConfig& experiment);
 
-/// What the ranks of the framework find each other by: torchrun's worker environment, or with
-/// `processes: per_host` the arguments of torchrun itself as `PET_*`; what DeepSpeed adds to that;
-/// jax's; TensorFlow's; Horovod's; Open MPI's; nothing.
+/// The variables by which the ranks of the framework find each other: torchrun's worker
+/// environment, or with `processes: per_host` the arguments of torchrun itself as `PET_*`;
+/// DeepSpeed's additions to that; jax's; TensorFlow's; Horovod's; Open MPI's; none.
 void add_rendezvous(const RankView& view, Variables& variables);
 
 }  // namespace train

@@ -12,7 +12,7 @@
 namespace train {
 namespace {
 
-// As many devices as the slots need that may be used.
+// The number of usable devices that the slots need.
 std::size_t needed(const Host& host) {
   if (!host.slot_indices.empty()) return static_cast<std::size_t>(host.slot_indices.back()) + 1;
   return static_cast<std::size_t>(slot_count(host).value_or(1));
@@ -63,7 +63,7 @@ Diagnostic too_few(std::size_t slots, std::size_t count, const std::string& has)
                  : fmt::format("'slots: {}' takes them alone, {}", count, both));
 }
 
-// What the slots of a host are that was asked; nothing: it has some GPUs, but too few.
+// The meaning of the slots of a queried host; nothing: it has some GPUs, but too few.
 std::optional<SlotMeaning> meaning_on(const Host& host, const HostGpus& found) {
   if (!found.cuda.empty() || found.split > 0)
     return found.cuda.size() >= needed(host) ? std::optional(SlotMeaning::cuda) : std::nullopt;
@@ -116,7 +116,7 @@ std::optional<Diagnostic> obstacle_to_known(const PlannedHost& host, const HostG
       fmt::format("say 'slots: {}' and nothing of GPUs: ranks then get those", there.size()));
 }
 
-// For a message: what the slots of each host are, or were found to be.
+// For a message: the declared or detected meaning of the slots of each host.
 std::vector<HostAmount> amounts_of(const Trial& trial, const std::vector<HostGpus>& found) {
   std::vector<HostAmount> amounts;
   for (std::size_t i = 0; i < trial.hosts.size(); ++i) {
@@ -129,7 +129,8 @@ std::vector<HostAmount> amounts_of(const Trial& trial, const std::vector<HostGpu
   return amounts;
 }
 
-// Of slots that were known before: nothing for devices of another maker, which are like none.
+// For slots that were known before; nothing for devices of other makers, which equal none of the
+// meanings.
 std::optional<SlotMeaning> meaning_of_known(const PlannedHost& host) {
   if (!host.slots_are_gpus) return SlotMeaning::places;
   const AcceleratorMaker maker = maker_of_devices(host.host);

@@ -5,9 +5,9 @@
 
 namespace train {
 
-/// The TCP ports that the ranks of a run listen on. The agents hold them from the first phase on,
-/// so that nobody else takes them. A host's are told apart by their order: rendezvous, MEGASCALE,
-/// then one for each of its ranks.
+/// The TCP ports that the ranks of a run listen on. The agents reserve them from the first phase
+/// on, so that no other program takes them. Those of one host are identified by their order:
+/// rendezvous, MEGASCALE, then one for each of its ranks.
 struct PortNeeds {
   bool rendezvous = true;   ///< one on rank 0's host: MASTER_PORT, or jax's coordinator
   int megascale_host = -1;  ///< node rank of the host with one for MEGASCALE_PORT; -1: none
@@ -16,10 +16,10 @@ struct PortNeeds {
   bool operator==(const PortNeeds&) const = default;
 };
 
-/// What the framework and the TPU slices of a plan need.
+/// The needs of the framework and the TPU slices of a plan.
 PortNeeds port_needs(const Plan& plan);
 
-/// How many ports the host of this node rank holds.
+/// How many ports the host with this node rank reserves.
 int held_ports(const PortNeeds& needs, const Trial& trial, int host);
 
 }  // namespace train

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apart from environment.cpp, which needs all that a plan is made of: hosts need these alone.
+// Separate from environment.cpp, which depends on everything that a plan consists of: hosts need
+// only this part.
 #include "launcher/rendezvous/session_variables.hpp"
 
 #include <algorithm>

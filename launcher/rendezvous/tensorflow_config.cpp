@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apart from frameworks.cpp, which needs all that a plan is made of: hosts need these alone.
+// Separate from frameworks.cpp, which depends on everything that a plan consists of: hosts need
+// only this part.
 #include "launcher/rendezvous/tensorflow_config.hpp"
 
 #include <fmt/format.h>

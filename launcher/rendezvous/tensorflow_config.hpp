@@ -12,7 +12,8 @@ namespace train {
 /// Source: TensorFlow's guide "Multi-worker training with Keras", "TF_CONFIG".
 std::string tensorflow_config(const std::vector<std::string>& workers, int index);
 
-/// The bytes of the longest TF_CONFIG of these workers, with the name of the variable.
+/// The length in bytes of the longest TF_CONFIG of these workers, including the name of the
+/// variable.
 std::size_t tensorflow_config_size(const std::vector<std::string>& workers);
 
 }  // namespace train

@@ -45,13 +45,13 @@ void set_number(Variables& variables, const char* name, const std::optional<std:
   if (value) variables.set(name, fmt::format("{}", *value));
 }
 
-// Workers that read this environment.
+// The number of workers that read this environment.
 int workers_of(const RankView& view) {
   return is_host_launcher(view.plan.experiment) ? view.host.worker_count : 1;
 }
 
-// The workers of a host's launcher share its environment: a share is said only when it is the same
-// for each of them, and where their samples begin is theirs to work out.
+// The workers of a host's launcher share its environment, so a share is set only if it is the same
+// for each of them; they compute the offsets themselves.
 void add_rank_batch(const RankView& view, Variables& variables) {
   const auto workers = static_cast<std::uint64_t>(workers_of(view));
   if (!view.rank.batch_size || *view.rank.batch_size % workers != 0) return;
@@ -59,7 +59,7 @@ void add_rank_batch(const RankView& view, Variables& variables) {
   if (workers == 1) set_number(variables, "TRAIN_BATCH_OFFSET", view.rank.batch_offset);
 }
 
-// What the hosts file says, else what the hosts find out.
+// The interface from the hosts file, else the one that the hosts detect.
 void add_interface(const RankView& view, Variables& variables) {
   const std::string& declared = view.host.host.interface;
   if (view.plan.trial.hosts.size() < 2) return;
@@ -73,7 +73,7 @@ void add_interface(const RankView& view, Variables& variables) {
     variables.set_default({"HOROVOD_GLOO_IFACE", declared, fact});
 }
 
-// The workers of a host's launcher inherit the value, so it is one worker's.
+// The workers of a host's launcher inherit the value, so it is that of one worker.
 void add_threads(const RankView& view, Variables& variables) {
   const int sharers =
       is_host_launcher(view.plan.experiment) ? view.host.worker_count : view.host.rank_count;
@@ -87,7 +87,7 @@ void add_threads(const RankView& view, Variables& variables) {
     variables.set_default("OMP_NUM_THREADS", "1");
 }
 
-// What is too long for a variable is in a file.
+// A value that is too long for a variable is written to a file.
 void add_json(const std::string& name, const std::string& json, AtLaunch file,
               Variables& variables) {
   if (is_short_enough(name, json))
@@ -110,8 +110,8 @@ std::string in_capitals(const std::string& name) {
   return text;
 }
 
-// Each value by its name, of groups by its whole path. Where two have one name nobody can say which
-// is meant: none is told.
+// Each value by its name, in groups by its whole path. If two have the same name, it is ambiguous
+// and neither is set.
 void collect_values(const nlohmann::json& values, const std::string& prefix,
                     std::map<std::string, std::optional<std::string>>& named) {
   for (const auto& [key, value] : values.items()) {

@@ -9,14 +9,14 @@
 
 namespace train {
 
-/// The variables of one rank while they are put together; later ones replace earlier ones.
+/// The variables of one rank while they are collected; later ones replace earlier ones.
 class Variables {
  public:
   void set(EnvironmentEntry entry);
   void set(const std::string& name, std::string text);
-  /// `of` is what the value is made of, where the fact needs that.
+  /// `of` is the input of the value, if its kind needs one.
   void set_at_launch(const std::string& name, AtLaunch fact, std::string of = {});
-  /// Only when the variable is not there yet; the host's session may still say otherwise.
+  /// Only if the variable is not set yet; the host's session environment overrides it.
   void set_default(const std::string& name, std::string text) {
     set_default({.name = name, .text = std::move(text)});
   }
@@ -30,18 +30,18 @@ class Variables {
   std::map<std::string, EnvironmentEntry> entries_;
 };
 
-/// One rank and where it is.
+/// One rank and its place.
 struct RankView {
   const Plan& plan;
   const PlannedRank& rank;
   const PlannedHost& host;
-  int restarts = 0;  ///< attempts before the one that this is for
+  int restarts = 0;  ///< attempts before this one
 };
 
-/// `TRAIN_*`, which replace what users say.
+/// `TRAIN_*`, which replace the user's variables.
 void add_own(const RankView& view, Variables& variables);
 
-/// Variables with a value of ours unless the user has set them.
+/// Variables with a default of train unless the user has set them.
 void add_defaults(const RankView& view, Variables& variables);
 
 }  // namespace train

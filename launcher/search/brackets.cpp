@@ -11,7 +11,7 @@ namespace train {
 
 namespace {
 
-// Cut to a whole number of 1 to `most`. NaN, which comes of weights that are infinite, is 1.
+// Truncates to a whole number from 1 to `most`. NaN, the result of infinite weights, becomes 1.
 std::int64_t cut(double value, std::int64_t most) {
   if (!(value >= 1)) return 1;
   if (value >= static_cast<double>(most)) return most;
@@ -31,7 +31,8 @@ std::vector<int> adaptive_rungs(const SearchSettings& settings) {
   return rungs;
 }
 
-// A bracket of r rungs weighs as much as it has to have trials to take as many units as any other.
+// The weight of a bracket with r rungs is the number of trials that it needs to use as many units
+// as any other bracket.
 void share_trials(std::vector<Bracket>& brackets, const SearchSettings& settings) {
   std::vector<double> weights;
   double sum = 0;
@@ -87,7 +88,7 @@ std::vector<Bracket> brackets_of(const SearchSettings& settings) {
     add(settings.num_rungs);
     Bracket& only = brackets.front();
     only.trials = settings.max_trials;
-    // As many as it takes for one of them to get to the top.
+    // As many as are needed for one of them to reach the top.
     only.at_once =
         settings.most_at_once() > 0
             ? std::min(settings.most_at_once(), settings.max_trials)

@@ -49,8 +49,8 @@ std::vector<RungVerdict> TuneRungs::report(EnteredRungs& entered, double step, d
   return {};
 }
 
-// The quantile lies on a line between two neighbours, as numpy has it. Between a number and an
-// infinity it is the infinity, which numpy has as NaN in some places.
+// The quantile is interpolated linearly between two neighbours, as in numpy. Between a number and
+// an infinity it is the infinity, where numpy gives NaN in some cases.
 bool TuneRungs::is_worse(const SortedMetrics& recorded, double metric) const {
   if (recorded.numbers() == 0) return false;
   if (std::isnan(metric)) return true;

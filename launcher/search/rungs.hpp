@@ -10,40 +10,41 @@
 
 namespace train {
 
-/// Which rungs of its bracket a trial has entered, the lowest in the lowest bit or as a count: what
-/// the bracket's class makes of it. 0: none.
+/// Which rungs of its bracket a trial has entered: as bits, the lowest rung in the lowest bit, or
+/// as a count, depending on the bracket's class. 0: none.
 using EnteredRungs = std::uint64_t;
 
-/// What is decided when a report enters a rung.
+/// The decision when a report enters a rung.
 struct RungVerdict {
-  std::optional<int> rung;  ///< from 0, the lowest; nothing: the length is reached, in no rung
+  /// From 0, the lowest; nothing: the maximum length is reached, which is not a rung.
+  std::optional<int> rung;
   bool stops = false;
-  bool is_complete = false;  ///< it stops because there is nothing left to reach
+  bool is_complete = false;  ///< it stops because it has reached the top
 
   bool operator==(const RungVerdict&) const = default;
 };
 
-/// The rungs of one bracket after Determined's asynchronous halving, in the form that stops trials.
-/// Metrics are the smaller the better here; who has them the other way round negates them.
+/// The rungs of one bracket in Determined's asynchronous halving, in the variant that stops trials.
+/// Smaller metrics are better here; callers negate metrics for which larger is better.
 ///
-/// A report goes from rung to rung, as far as its step reaches, and is put among the metrics there,
-/// before equal ones. It goes on while it is among the best `size / divisor` (at least one), and
-/// stops at the top.
+/// A report enters rung after rung, as far as its step reaches, and is inserted among the metrics
+/// there, before equal ones. The trial continues while it is among the best `size / divisor` (at
+/// least one), and stops at the top.
 class HalvingRungs {
  public:
-  /// `needs`: as `rung_needs` has them.
+  /// `needs`: as returned by `rung_needs`.
   HalvingRungs(std::vector<std::int64_t> needs, double divisor)
       : needs_(std::move(needs)), divisor_(divisor), metrics_(needs_.size()) {}
 
-  /// `entered` counts the trial's rungs so far. None: it had reached nothing new. The step is cut
-  /// to a whole number.
+  /// `entered` counts the trial's rungs so far. The result is empty if the trial has reached no new
+  /// rung. The step is truncated to a whole number.
   std::vector<RungVerdict> report(EnteredRungs& entered, double step, double metric);
-  /// The trial has failed: the rung that it was heading for gets the worst of all finite metrics.
+  /// For a failed trial: its next rung gets the worst finite metric.
   void add_failure(EnteredRungs entered);
   void remove(int rung, double metric) { metrics_[static_cast<std::size_t>(rung)].remove(metric); }
 
   const std::vector<SortedMetrics>& metrics() const { return metrics_; }
-  /// Puts metrics back in the order of `metrics`; false when this is not their order.
+  /// Restores metrics in the order of `metrics`; false if they are not in order.
   bool restore(std::size_t rung, double metric) { return metrics_[rung].append(metric); }
 
  private:
@@ -52,10 +53,11 @@ class HalvingRungs {
   std::vector<SortedMetrics> metrics_;  ///< by rung
 };
 
-/// The rungs of one bracket after Ray Tune's ASHAScheduler. Metrics are the larger the better here.
+/// The rungs of one bracket in Ray Tune's ASHAScheduler. Larger metrics are better here.
 ///
-/// A report enters only the highest rung that its step reaches and the trial is not in, and stops
-/// when it is worse than the quantile 1 - 1/factor of what was recorded there before.
+/// A report enters only the highest rung that its step reaches and that the trial has not entered,
+/// and the trial stops if the metric is worse than the quantile 1 - 1/factor of those recorded
+/// there before.
 class TuneRungs {
  public:
   /// Bracket `number` begins at grace_period * factor^number.

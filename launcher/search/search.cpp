@@ -60,7 +60,7 @@ Result<void> Search::set_up_pools() {
   if (settings_.method == SearchMethod::tune && settings_.tune_asha)
     for (int bracket = 0; bracket < settings_.tune_asha->brackets; ++bracket)
       brackets_.emplace_back(TuneRungs(*settings_.tune_asha, bracket));
-  // One trial with nothing that is drawn would be replaced by its like for ever.
+  // A single trial without sampled values would be replaced by an identical one for ever.
   replaces_invalid_ = settings_.halves() || settings_.method == SearchMethod::random ||
                       (settings_.method == SearchMethod::single && sampler_.has_draws());
   for (const Pool& pool : pools_) room_ += std::min(pool.at_start, most_at_once + 1);
@@ -210,7 +210,7 @@ void Search::count_failure(std::int64_t trial) {
   make_next_of(trial);
 }
 
-// Nothing that it has reported counts any more, and it does not count as one of the trials.
+// Removes all reports of the trial, and does not count it as one of the trials.
 void Search::count_invalid(std::int64_t trial) {
   for (std::int64_t i = at(trial).last_decision; i >= 0;
        i = decisions_[static_cast<std::size_t>(i)].before) {

@@ -21,53 +21,53 @@
 
 namespace train {
 
-/// How far a trial of a search is. `trial_states` says what may follow what.
+/// The state of a trial of a search. `trial_states` has the allowed changes.
 enum class TrialState : std::uint8_t {
-  waiting,    ///< it is made, and runs when there is room
-  running,    ///< it was given its room
-  stopping,   ///< it was told to stop, and something of it may still run
-  succeeded,  ///< it has ended by itself, or was stopped since nothing was left to reach
-  stopped,    ///< the search wanted no more of it
-  failed,     ///< for good
-  invalid,    ///< its hyperparameters make no sense
+  waiting,    ///< made, and runs when there is room
+  running,    ///< has its room
+  stopping,   ///< was told to stop, and a part of it may still run
+  succeeded,  ///< has ended by itself, or was stopped because it had reached the top
+  stopped,    ///< stopped early by the search
+  failed,     ///< without another attempt
+  invalid,    ///< its hyperparameters are not usable
   killed,     ///< by the user
 };
 inline constexpr std::size_t trial_state_count = 8;
 const StateTable<TrialState>& trial_states();
 
-/// How a trial's last process came to be gone.
+/// How the last process of a trial ended.
 enum class TrialEnd {
   by_itself,
   failed,   ///< and is not restarted
-  invalid,  ///< with the exit code that says so
+  invalid,  ///< with the exit code for this
 };
 
-/// What happens to a search.
+/// Inputs of a search.
 namespace search_event {
-/// The first trials may be made. Once, before everything else.
+/// The first trials may be made. Once, before all other events.
 struct Start {};
-/// A trial that runs has reported, with a step and the metric. Both as `TrialReport` has them.
+/// A running trial has reported a step and the metric, as in `TrialReport`.
 struct Reported {
   std::int64_t trial = 0;
   double step = 0;
   double metric = 0;
 };
-/// A trial that runs has reported that its hyperparameters make no sense.
+/// A running trial has reported that its hyperparameters are not usable.
 struct SaidInvalid {
   std::int64_t trial = 0;
 };
-/// The user wants this trial ended.
+/// The user has requested the end of this trial.
 struct Killed {
   std::int64_t trial = 0;
 };
-/// The last process of a trial is gone, and it will not be restarted. How it ended matters only
-/// where it was not told to stop before.
+/// The last process of a trial has ended, and the trial will not be restarted. How it ended matters
+/// only if it was not told to stop before.
 struct Over {
   std::int64_t trial = 0;
   TrialEnd end = TrialEnd::by_itself;
 };
-/// The time of the search is over, or the user wants its end: nothing more is made, and what runs
-/// is told to stop.
+/// The time of the search has passed, or the user has requested its end: no more trials are made,
+/// and running ones are told to stop.
 struct CutShort {};
 }  // namespace search_event
 
@@ -75,9 +75,9 @@ using SearchEvent =
     std::variant<search_event::Start, search_event::Reported, search_event::SaidInvalid,
                  search_event::Killed, search_event::Over, search_event::CutShort>;
 
-/// What a search wants done, in order.
+/// Outputs of a search, in order.
 namespace search_action {
-/// There is a new trial: numbers go up from 0. It may not run before Run.
+/// Make a new trial: numbers count up from 0. It must not run before Run.
 struct Make {
   std::int64_t trial = 0;
   int bracket = 0;  ///< from 0
@@ -92,7 +92,7 @@ struct Run {
 struct Stop {
   std::int64_t trial = 0;
 };
-/// Every trial has ended, and there will be no other one. Once.
+/// Every trial has ended, and no more will be made. Once.
 struct Done {};
 }  // namespace search_action
 
@@ -108,98 +108,101 @@ struct BestReport {
   bool operator==(const BestReport&) const = default;
 };
 
-/// Which trials of a search there are, what they get and when they stop: events in, actions out.
-/// The same events give the same actions and the same state.
+/// Decides which trials a search has, their samples and when they stop: events in, actions out. The
+/// same events give the same actions and the same state.
 ///
 /// Methods are those of Determined (0.38) and of Ray Tune (2.x). A trial that is stopped or ends
 /// makes room for another one: that one is made, with its number and its sample, at the decision,
-/// but runs once the last process of the other is gone, so that never more run than at the start.
-/// Trials run in the order in which they were made.
+/// but runs once the last process of the other has ended, so that the number of running trials
+/// never exceeds that at the start. Trials run in the order in which they were made.
 ///
-/// An event that cannot be (of a trial that does not run, or that was told to stop) changes
-/// nothing, except that an end gives room back.
+/// An impossible event (about a trial that does not run, or that was told to stop) changes nothing,
+/// except that an end frees room.
 class Search {
  public:
-  /// Without a limit, so many trials of random, grid and tune are made and given room at first, and
-  /// no launcher runs more: the others follow as these end. They are the same trials.
+  /// Without a limit, this many trials of random, grid and tune are made and given room at first,
+  /// and no launcher runs more: the others follow as these end. The trials are the same in any
+  /// case.
   static constexpr std::int64_t most_without_limit = 10'000;
-  /// With any limit. A halving search that would begin with more is refused.
+  /// The maximum of any limit. A halving search that would begin with more is refused.
   static constexpr std::int64_t most_at_once = 100'000;
-  /// When so many are invalid and nothing else was decided, no more are replaced: a search of which
-  /// every trial is invalid would never end (Determined's does not).
+  /// When this many trials are invalid and nothing else was decided, invalid ones are no longer
+  /// replaced: a search in which every trial is invalid would never end (Determined's does not).
   static constexpr std::size_t most_in_vain = 100;
 
-  /// Class `config` where settings or space do not make sense (`check_settings`, `TrialSampler`).
+  /// Class `config` if settings or space are invalid (`check_settings`, `TrialSampler`).
   static Result<Search> make(const SearchSpace& space, const SearchSettings& settings);
 
-  /// Takes one event; the actions are to be carried out in order.
+  /// Handles one event; the actions must be carried out in order.
   std::vector<SearchAction> on(const SearchEvent& event);
 
-  /// Every trial has ended, and there will be no other one.
+  /// Whether every trial has ended, and no more will be made.
   bool is_done() const { return is_done_; }
   std::int64_t trials() const { return static_cast<std::int64_t>(trials_.size()); }
   TrialState state(std::int64_t trial) const { return at(trial).state; }
   int bracket(std::int64_t trial) const { return at(trial).bracket; }
-  /// Trials in this state.
+  /// The number of trials in this state.
   std::int64_t count(TrialState state) const { return counts_[static_cast<std::size_t>(state)]; }
-  /// How many may run at once.
+  /// How many trials may run at once.
   std::int64_t room() const { return room_; }
-  /// All of them, oldest first.
+  /// All decisions, oldest first.
   std::vector<SearchDecision> decisions() const;
-  /// Those from this one on.
+  /// The decisions from index `first` on.
   std::vector<SearchDecision> decisions_from(std::size_t first) const;
   std::size_t decision_count() const { return decisions_.size(); }
-  /// The best of a trial's reports that counted: NaN is left out, and what came after it was told
-  /// to stop. Of two that are equal, the earlier.
+  /// The best of a trial's reports that counted: excludes NaN, and reports after it was told to
+  /// stop. Of equal ones, the earlier.
   std::optional<BestReport> best(std::int64_t trial) const;
-  /// The best of all trials, but invalid ones; of two that are equal, that of the lower number.
+  /// The best report of all trials except invalid ones; of equal ones, that of the lower trial
+  /// number.
   std::optional<BestReport> best() const;
-  /// What was recorded in a rung of a bracket: for halving in the order of the ranks, with metrics
-  /// negated where the greater is the better; for Tune ascending, negated where the smaller is.
+  /// The metrics recorded in a rung of a bracket: for halving in the order of the ranks, negated if
+  /// larger is better; for Tune ascending, negated if smaller is better.
   std::vector<double> recorded(int bracket, int rung) const;
 
-  /// All its state: two searches that may act differently differ in that. With the same space and
-  /// settings, `restored` goes on from there; class `no_input` where it is none of theirs.
+  /// The complete state: two searches that may act differently have different snapshots. With the
+  /// same space and settings, `restored` continues from it; class `no_input` if the snapshot does
+  /// not belong to them.
   nlohmann::json snapshot() const;
   static Result<Search> restored(const SearchSpace& space, const SearchSettings& settings,
                                  const nlohmann::json& snapshot);
-  /// The search that has decided this: the same trials, brackets and rungs. Each trial that was
-  /// told to stop has ended; what was killed counts as failed. Class `no_input` where these are not
+  /// The search that has made these decisions: the same trials, brackets and rungs. Each trial that
+  /// was told to stop counts as ended, each killed one as failed. Class `no_input` if these are not
   /// decisions of such a search.
   static Result<Search> replayed(const SearchSpace& space, const SearchSettings& settings,
                                  const std::vector<SearchDecision>& decisions);
 
-  /// The same search while trials of it run. `present` are those that were given their room and
-  /// have not ended, as far as the search knows: of these one that was told to stop has not stopped
-  /// yet. Goes on with Start.
+  /// The same search while its trials run. `present` are the trials that were given room and have
+  /// not ended, as far as the search knows: one of these that was told to stop has not stopped yet.
+  /// Continues with Start.
   static Result<Search> resumed(const SearchSpace& space, const SearchSettings& settings,
                                 const std::vector<SearchDecision>& decisions,
                                 const std::set<std::int64_t>& present);
-  /// The user has ended this trial, which counts as failed.
+  /// Records that the user ended this trial, which counts as failed.
   void note_killed(std::int64_t trial);
-  /// The best report of a trial that had ended before this search was resumed.
+  /// Restores the best report of a trial that had ended before this search was resumed.
   void recall(const BestReport& best);
 
  private:
   /// Trials that are counted together: those of one of Determined's brackets, or all.
   struct Pool {
-    std::int64_t trials = 0;    ///< so many are made
-    std::int64_t at_start = 0;  ///< of them
+    std::int64_t trials = 0;    ///< total number to make
+    std::int64_t at_start = 0;  ///< of those, made at the start
     std::int64_t made = 0;      ///< without invalid ones that are replaced
   };
   struct Trial {
     TrialState state = TrialState::waiting;
-    TrialState after_stop = TrialState::stopped;  ///< what it is after `stopping`
+    TrialState after_stop = TrialState::stopped;  ///< the state after `stopping`
     bool has_best = false;
     int bracket = 0;
     EnteredRungs entered = 0;
-    std::int64_t last_decision = -1;  ///< in `decisions_`; -1: none
+    std::int64_t last_decision = -1;  ///< index in `decisions_`; -1: none
     double best_step = 0;
     double best_metric = 0;
   };
   struct LinkedDecision {
     SearchDecision decision;
-    std::int64_t before = -1;  ///< the same trial's, or -1
+    std::int64_t before = -1;  ///< index of the same trial's previous one, or -1
   };
   using Rungs = std::variant<HalvingRungs, TuneRungs>;
 
@@ -223,7 +226,7 @@ class Search {
   void stop(std::int64_t trial, TrialState after);
   void record(const SearchDecision& decision);
   void note_best(Trial& trial, double step, double metric) const;
-  /// In the order of its rungs: those of Tune rank the larger first.
+  /// The metric for the order of its rungs: Tune ranks larger ones first.
   double rank_metric(double metric) const;
   void count_failure(std::int64_t trial);
   void count_invalid(std::int64_t trial);
@@ -237,15 +240,15 @@ class Search {
   SearchSettings settings_;
   TrialSampler sampler_;
   std::vector<Pool> pools_;
-  std::vector<Rungs> brackets_;  ///< none where nothing is stopped early
+  std::vector<Rungs> brackets_;  ///< empty if nothing is stopped early
   bool replaces_invalid_ = true;
-  std::size_t invalid_ = 0;  ///< how often that was decided
+  std::size_t invalid_ = 0;  ///< number of invalid trials
 
   std::vector<Trial> trials_;
   std::vector<LinkedDecision> decisions_;
   std::array<std::int64_t, trial_state_count> counts_{};  ///< by state
   std::int64_t room_ = 0;
-  std::int64_t next_to_run_ = 0;  ///< all before it have left `waiting`
+  std::int64_t next_to_run_ = 0;  ///< all earlier trials have left `waiting`
   bool is_started_ = false;
   bool is_cut_short_ = false;
   bool is_done_ = false;

@@ -22,7 +22,7 @@ constexpr SearchVerdict all_verdicts[] = {SearchVerdict::go_on, SearchVerdict::s
 
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-// Nothing when it is no decision.
+// Nothing if it is not a decision.
 std::optional<SearchDecision> read(const json& value) {
   for (const char* name : {"trial", "decision", "step", "rung", "metric"})
     if (!value.is_object() || !value.contains(name)) return std::nullopt;

@@ -11,18 +11,18 @@
 
 namespace train {
 
-/// What a search has decided about a trial, or what it takes an end for.
+/// A search's decision about a trial, or its classification of an end.
 enum class SearchVerdict {
-  go_on,    ///< "continue": a report has entered a rung, and the trial goes on
-  stop,     ///< the same, and the trial is to stop
+  go_on,    ///< "continue": a report has entered a rung, and the trial continues
+  stop,     ///< a report has entered a rung, and the trial must stop
   ended,    ///< the trial ended by itself without having been told to stop
-  failed,   ///< for good, or the user has killed it
-  invalid,  ///< its hyperparameters make no sense
+  failed,   ///< without another attempt, or killed by the user
+  invalid,  ///< its hyperparameters are not usable
 };
 std::string_view to_string(SearchVerdict verdict);
 
-/// One entry of `search.decisions[]`: a rung that a report has entered, or an end. The list alone
-/// says what a search has decided: see `Search::replayed`.
+/// One entry of `search.decisions[]`: a report that entered a rung, or an end. The list alone
+/// determines the state of a search: see `Search::replayed`.
 struct SearchDecision {
   std::int64_t trial = 0;
   SearchVerdict verdict = SearchVerdict::go_on;
@@ -32,16 +32,16 @@ struct SearchDecision {
 
   bool is_end() const { return verdict != SearchVerdict::go_on && verdict != SearchVerdict::stop; }
 };
-/// The same decision: NaN is the same as NaN.
+/// Equality in which NaN equals NaN.
 bool operator==(const SearchDecision& a, const SearchDecision& b);
 
 /// "trial 3 is to stop at rung 0, with 0.5 at step 10".
 std::string describe(const SearchDecision& decision);
 
 /// `{"trial": 0, "decision": "continue", "step": 10, "rung": 0, "metric": 0.5}`; step, rung and
-/// metric are null for ends, a metric is also null when it was NaN.
+/// metric are null for ends, a metric is also null if it was NaN.
 nlohmann::json json_of(const SearchDecision& decision);
-/// Class `no_input` where it is none.
+/// Class `no_input` if it is not a decision.
 Result<SearchDecision> decision_of_json(const nlohmann::json& value);
 
 }  // namespace train

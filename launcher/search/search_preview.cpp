@@ -11,7 +11,7 @@ namespace train {
 
 namespace {
 
-// The bracket of each trial of Tune's is drawn: those of more are not counted.
+// The bracket of each of Tune's trials is random: for more trials than this they are not counted.
 constexpr std::int64_t most_drawn = 10'000;
 
 std::vector<SearchPreview::Group> tune_brackets(const TuneAshaSettings& asha, TrialSampler sampler,

@@ -15,12 +15,13 @@
 
 namespace train {
 
-/// What can be said of a search before it runs.
+/// What is known about a search before it runs.
 struct SearchPreview {
-  /// Trials that are compared with one another.
+  /// Trials that are compared with each other.
   struct Group {
-    std::vector<double> rungs;           ///< units of training to reach each, the lowest first
-    std::optional<std::int64_t> trials;  ///< in all; nothing: more are drawn than are looked at
+    std::vector<double> rungs;  ///< units of training to reach each, lowest first
+    /// Total; nothing: more trials are sampled than are counted.
+    std::optional<std::int64_t> trials;
     std::int64_t at_once = 0;
 
     bool operator==(const Group&) const = default;
@@ -32,23 +33,23 @@ struct SearchPreview {
     bool operator==(const First&) const = default;
   };
 
-  std::vector<Group> brackets;       ///< those with the most rungs first; none: nothing is compared
-  std::vector<LengthCount> lengths;  ///< the shortest first; none: it cannot be foretold
-  std::int64_t trials = 1;           ///< in all, if none is invalid
-  std::int64_t at_once = 1;          ///< of them, at most
-  std::vector<First> first;          ///< of the trials that are made first, by number, never none
+  std::vector<Group> brackets;  ///< those with the most rungs first; empty: no trials are compared
+  std::vector<LengthCount> lengths;  ///< the shortest first; empty: unknown in advance
+  std::int64_t trials = 1;           ///< total, if none is invalid
+  std::int64_t at_once = 1;          ///< maximum of those that run at once
+  std::vector<First> first;          ///< the first trials to be made, by number; never empty
   std::string method;                ///< "random", "adaptive_asha", "tune", ...
   std::string unit;                  ///< of lengths: the time metric; empty: "steps"
-  std::uint32_t seed = 0;            ///< `experiment_seed`, of all that is drawn
-  std::optional<std::chrono::milliseconds> time_budget = {};  ///< of all trials together
+  std::uint32_t seed = 0;            ///< `experiment_seed`, for all samples
+  std::optional<std::chrono::milliseconds> time_budget = {};  ///< for all trials together
 
   bool operator==(const SearchPreview&) const = default;
 };
 
-/// So many trials are shown in a preview.
+/// The number of trials in a preview.
 inline constexpr std::int64_t previewed_trials = 5;
 
-/// What `Search` will make of it. Class `config` where settings or space do not make sense.
+/// The expected course of the `Search`. Class `config` if settings or space are invalid.
 Result<SearchPreview> preview_search(const SearchConfig& config);
 
 }  // namespace train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search as JSON, and a search from what it has decided.
+// Converts a search to JSON, and restores a search from its decisions.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ bool is_list(const json& value, std::size_t size) {
   return value.is_array() && value.size() == size;
 }
 
-// A whole number of 0 to below the limit.
+// Whether the value is a whole number from 0 to below the limit.
 bool is_below(const json& value, std::uint64_t limit) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>() < limit;
   return value.is_number_integer() && value.get<std::int64_t>() >= 0 &&
@@ -89,7 +89,7 @@ Result<Search> Search::restored(const SearchSpace& space, const SearchSettings& 
   return search;
 }
 
-// The list of trials is first: the others refer to it.
+// The list of trials comes first: the others refer to it.
 bool Search::restore(const json& snapshot) {
   const json& made = snapshot["made"];
   if (!restore_trials(snapshot["trials"]) || !restore_decisions(snapshot["decisions"]) ||
@@ -117,7 +117,7 @@ bool Search::restore_trials(const json& list) {
     if (!has_best && !is_list(fields, 4)) return false;
     const json& bracket = fields[2];
     const json& entered = fields[3];
-    // Where nothing is stopped early there is one bracket all the same.
+    // Without early stopping `brackets_` is empty, and the bracket of every trial is 0.
     if (!is_below(fields[0], trial_state_count) || !is_below(fields[1], trial_state_count) ||
         !is_below(bracket, std::max<std::size_t>(brackets_.size(), 1)) ||
         !is_below(entered, UINT64_MAX))
@@ -179,7 +179,7 @@ bool Search::restore_rungs(const json& list) {
   return true;
 }
 
-// The event that `decision` comes of.
+// Repeats the event that caused `decision`.
 void Search::repeat(const SearchDecision& decision) {
   const std::int64_t trial = decision.trial;
   switch (decision.verdict) {
@@ -208,11 +208,11 @@ Result<Search> Search::replayed(const SearchSpace& space, const SearchSettings& 
   if (!search) return search;
   search->on(search_event::Start{});
   for (std::size_t i = 0; i < decisions.size(); ++i) {
-    // A report that enters several rungs is repeated by the first of its entries.
+    // The first entry of a report that enters several rungs repeats the whole report.
     if (i == search->decision_count()) search->repeat(decisions[i]);
     if (i >= search->decision_count() || !(search->decisions_[i].decision == decisions[i]))
       return damaged(fmt::format("decision {} is not one of this search", i));
-    // Its room is free as early as it can be, so that whatever ran then runs now.
+    // Frees its room as early as possible, so that every trial that ran then also runs now.
     if (decisions[i].verdict == SearchVerdict::stop)
       search->on(search_event::Over{decisions[i].trial});
   }
@@ -221,7 +221,7 @@ Result<Search> Search::replayed(const SearchSpace& space, const SearchSettings& 
   return search;
 }
 
-// What has been given room early is only what was decided about, or is present.
+// Room that was freed early matters only for trials that were decided about, or are present.
 Result<Search> Search::resumed(const SearchSpace& space, const SearchSettings& settings,
                                const std::vector<SearchDecision>& decisions,
                                const std::set<std::int64_t>& present) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t longest_chunk = 1024;
 
-// The first that ends with the metric or behind it.
+// The first chunk whose last element is not before the metric.
 template <class Iterator>
 Iterator chunk_of(Iterator begin, Iterator end, double metric) {
   return std::partition_point(begin, end, [&](const auto& chunk) { return chunk.back() < metric; });

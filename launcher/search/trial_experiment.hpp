@@ -6,8 +6,8 @@
 
 namespace train {
 
-/// The experiment as one trial of its search runs it: with its hyperparameters, the
-/// `global_batch_size` among them, and its seed. There is nothing left to choose in it.
+/// The experiment for one trial of its search: with its hyperparameters, including
+/// `global_batch_size`, and its seed. It has no searched hyperparameters left.
 ExperimentConfig trial_experiment(const ExperimentConfig& experiment, const TrialSample& sample);
 
 }  // namespace train

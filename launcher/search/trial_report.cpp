@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-// NaN and infinities are no steps.
+// NaN and infinities are not valid steps.
 std::optional<double> step_under(const json& report, const std::string& key) {
   const auto found = report.find(key);
   if (found == report.end() || !found->is_number()) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<double> step_of(const json& report, const std::string& time_metric
   if (!time_metric.empty()) {
     auto step = step_under(report, time_metric);
     if (!step) step = step_under(report, "step");
-    const bool counts_reports = time_metric == "training_iteration";  // as Tune adds it to each
+    const bool counts_reports = time_metric == "training_iteration";  // Tune adds it to each report
     return step || !counts_reports ? step : static_cast<double>(count);
   }
   for (const char* key : {"step", "batches"})

@@ -8,16 +8,16 @@
 
 namespace train {
 
-/// What a search reads in the reports of its trials.
+/// The keys that a search reads in the reports of its trials.
 struct ReportWords {
   std::string metric;       ///< the key by which trials are compared
   std::string time_metric;  ///< the key that counts time; empty: the usual ones
 };
 
-/// A report as far as a search decides by it.
+/// The parts of a report that a search uses.
 struct TrialReport {
-  bool says_invalid = false;  ///< `{"invalid_hp": true}`: the hyperparameters make no sense
-  /// Both are there, or it decides nothing. The step is finite, the metric any double.
+  bool says_invalid = false;  ///< `{"invalid_hp": true}`: the hyperparameters are not usable
+  /// The report counts only if both are present. The step is finite, the metric any double.
   std::optional<double> step;
   std::optional<double> metric;
 
@@ -26,10 +26,10 @@ struct TrialReport {
 };
 
 /// Reads an object of a metrics file. The step is the value under `time_metric`, or under `step`,
-/// which `train report --step` writes; without a `time_metric` under `step`, `batches`, or else
-/// `count`, the number of the trial's reports with this one; that also stands for a
-/// `training_iteration` that is missing. A metric may be NaN (null) or infinite
-/// (the text "Infinity"), a step may not.
+/// which `train report --step` writes; without a `time_metric` it is under `step`, `batches`, or
+/// else `count`, the number of the trial's reports including this one; that also replaces a missing
+/// `training_iteration`. A metric may be NaN (null) or infinite (the text "Infinity"), a step may
+/// not.
 TrialReport read_trial_report(const nlohmann::json& report, const ReportWords& words,
                               std::int64_t count);
 

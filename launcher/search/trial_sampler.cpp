@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t highest_seed = INT32_MAX;
 
-// By bracket: e to the power of its number of rungs, as shares of 1 up to and with this one.
+// The cumulative share of each bracket, up to 1; a bracket's weight is e to the power of its number
+// of rungs.
 std::vector<double> cumulative_shares(const TuneAshaSettings& settings) {
   std::vector<double> shares;
   shares.reserve(static_cast<std::size_t>(settings.brackets));
@@ -81,7 +82,7 @@ TrialSample TrialSampler::next() {
   return sample;
 }
 
-// The last share is 1, and a unit is below it.
+// The last share is 1, and a unit is always less.
 int TrialSampler::draw_tune_bracket() {
   const auto drawn =
       std::upper_bound(bracket_shares_.begin(), bracket_shares_.end() - 1, random_.unit());

@@ -13,39 +13,40 @@
 
 namespace train {
 
-/// What a trial is made of.
+/// The values that distinguish a trial.
 struct TrialSample {
   std::string hyperparameters_json;  ///< an object on one line, names in byte order
   std::uint32_t seed = 0;            ///< 0 .. 2^31 - 1
-  int tune_bracket = 0;              ///< of Tune's ASHA; 0 elsewhere
+  int tune_bracket = 0;              ///< for Tune's ASHA; 0 otherwise
 
   bool operator==(const TrialSample&) const = default;
 };
 
-/// Draws the 16 bytes of the identity that Determined gives each trial: a random UUID (version 4).
-/// Nobody sees it, but its words are gone from the generator.
+/// Draws the 16 bytes of the id that Determined gives each trial: a random UUID (version 4). The id
+/// is not used, but its words must be consumed from the generator.
 std::array<std::uint8_t, 16> draw_request_id(SearchRandom& random);
 
-/// The trials of a search in the order of their numbers. Trial n has the n-th sample, whichever
-/// event made it, so whoever has the same space and settings can draw the same ones again.
+/// The samples of a search's trials in the order of their numbers. Trial n has the n-th sample,
+/// regardless of the event that made it, so the same space and settings give the same samples
+/// again.
 class TrialSampler {
  public:
-  /// Class `config` where the space has no grid that the settings ask for. The settings have passed
-  /// `check_settings`.
+  /// Class `config` if the settings require a grid that the space does not have. The settings must
+  /// have passed `check_settings`.
   static Result<TrialSampler> of(SearchSpace space, const SearchSettings& settings);
 
-  /// The next trial's. Each draws its hyperparameters, an identity, a seed, and Tune's bracket if
-  /// there are several, in this order; points of Determined's grid draw no hyperparameters. There
-  /// is always another one: who counts trials is the search.
+  /// The sample of the next trial. Draws in this order: its hyperparameters, an id, a seed, and
+  /// Tune's bracket if there are several; points of Determined's grid draw no hyperparameters.
+  /// There is no end: the search counts the trials.
   TrialSample next();
 
-  /// How many trials the space and the settings ask for: those of a grid, or `max_trials`.
+  /// The number of trials by space and settings: that of a grid, or `max_trials`.
   std::int64_t trials() const { return trials_; }
   bool has_draws() const { return space_.has_draws(); }
-  /// How many were taken, and the random numbers that are left.
+  /// The number of samples taken, and the generator in its present state.
   std::int64_t taken() const { return taken_; }
   const SearchRandom& random() const { return random_; }
-  /// Goes on as if so many had been taken.
+  /// Continues as if this many samples had been taken.
   void resume(std::int64_t taken, const SearchRandom& random);
 
  private:
@@ -58,7 +59,7 @@ class TrialSampler {
   SearchRandom random_;
   std::int64_t trials_ = 0;
   std::int64_t tune_points_ = 1;
-  std::vector<double> bracket_shares_;  ///< of Tune, cumulative; empty: there is one bracket
+  std::vector<double> bracket_shares_;  ///< for Tune, cumulative; empty: there is one bracket
   std::int64_t taken_ = 0;
 };
 

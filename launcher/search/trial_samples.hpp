@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// What this trial of a search is made of: all before it are drawn for that. Class `config` where
-/// settings or space do not make sense, `no_input` for a number that no search has.
+/// The sample of this trial of a search; draws all samples before it. Class `config` if settings or
+/// space are invalid, `no_input` for a number that no search has.
 Result<TrialSample> sample_of(const SearchConfig& config, std::int64_t trial);
 
 }  // namespace train
