@@ -470,13 +470,14 @@ class Supervisor {
       loop_.run();
     }
     std::set<int> unsettled = unsettled_hosts();
+    const auto doubtful = doubtful_hosts(outcome);  // before the sweep, which runs the loop
     std::vector<AbandonedHost> abandoned;
-    for (const int host : doubtful_hosts(outcome))
+    for (const int host : doubtful)
       abandoned.push_back({s_.hosts[static_cast<std::size_t>(host)], agent_key(s_.task.id, host)});
     const nanoseconds limit = outcome.is_cut_short ? hurried_sweep_limit : sweep_limit;
     const auto answers = sweep_hosts(loop_, transports_, signals_, abandoned, limit, goodbye());
     auto answer = answers.begin();
-    for (const int host : doubtful_hosts(outcome))
+    for (const int host : doubtful)
       if (is_clean(*answer++)) unsettled.erase(host);
     // Written synchronously: the disk has just answered.
     if (is_recorded && unsettled != unsettled_before)

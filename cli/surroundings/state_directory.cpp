@@ -8,8 +8,6 @@
 
 namespace train {
 
-namespace {}  // namespace
-
 Result<std::unique_ptr<SqliteTaskStore>> open_task_store() {
   // The base directory specification ignores paths that are not absolute.
   std::string base = variable("XDG_STATE_HOME");
