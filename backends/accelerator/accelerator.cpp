@@ -15,10 +15,10 @@
 namespace train {
 namespace {
 
-// More than any machine has; a library that says more is not believed.
+// More than any machine has; a larger count is taken for an error of the library.
 constexpr unsigned int max_devices = 1024;
 
-/// nvmlInit_v2 ... nvmlShutdown.
+/// Calls nvmlInit_v2, and nvmlShutdown at the end.
 class NvmlSession {
  public:
   explicit NvmlSession(const nvml::Library& library) : library_(library), status_(library.init()) {}
@@ -60,7 +60,7 @@ std::string first_line(const std::string& file) {
   return line;
 }
 
-/// There is an NVIDIA display or 3D controller on the PCI bus.
+/// Whether there is an NVIDIA display or 3D controller on the PCI bus.
 bool has_nvidia_gpu(const std::string& pci_devices) {
   const std::vector<std::string> devices = names_in(FolderReader(pci_devices));
   return std::any_of(devices.begin(), devices.end(), [&](const std::string& device) {
@@ -87,7 +87,7 @@ Result<Located> describe(const nvml::Library& library, nvml::Device device, unsi
   located.accelerator.name = name.data();
   located.accelerator.type = accelerator_type_of(name.data());
   located.accelerator.uuid = uuid.data();
-  // Memory and bus are not known everywhere: integrated GPUs have neither of their own.
+  // Failures for memory and bus are ignored: integrated GPUs have neither of their own.
   nvml::Memory memory;
   if (library.device_get_memory_info(device, &memory) == nvml::success)
     located.accelerator.memory = memory.total;
@@ -104,7 +104,7 @@ std::vector<Accelerator> in_bus_order(std::vector<Located> devices) {
   const bool all_located = std::all_of(devices.begin(), devices.end(), [](const Located& device) {
     return !device.accelerator.pci_bus_id.empty();
   });
-  // NVML promises bus order; sorting makes sure of it.
+  // NVML promises bus order; sorts to make sure.
   if (all_located)
     std::stable_sort(devices.begin(), devices.end(),
                      [](const Located& a, const Located& b) { return a.place < b.place; });
@@ -127,8 +127,8 @@ Result<std::vector<Accelerator>> read_devices(const nvml::Library& library) {
   for (unsigned int index = 0; index < count; ++index) {
     nvml::Device device = nullptr;
     const auto status = library.device_get_handle_by_index(index, &device);
-    // NVML counts it, but this user may not use it (a container, a scheduler), and CUDA does not
-    // show it either.
+    // NVML counts this GPU, but this user may not use it (a container, a scheduler), and CUDA does
+    // not show it either.
     if (status == nvml::no_permission) continue;
     if (status != nvml::success)
       return nvml_failure(library, fmt::format("reach GPU {}", index), status);
@@ -157,7 +157,7 @@ Result<std::vector<Accelerator>> list_accelerators(const AcceleratorSource& sour
                 "install the library that belongs to the driver, or name what to use with -H or a "
                 "hosts file");
   const NvmlSession session(loaded.library);
-  // The library without driver and GPU is found in many containers and on login nodes: no error.
+  // Many containers and login nodes have the library without driver and GPU: that is no error.
   if (session.status() == nvml::driver_not_loaded && !has_nvidia_gpu(source.pci_devices)) return {};
   if (session.status() != nvml::success)
     return nvml_failure(loaded.library, "use the NVIDIA driver", session.status());

@@ -12,24 +12,24 @@ namespace train {
 /// One accelerator of this machine, as its driver describes it.
 struct Accelerator {
   int index = 0;  ///< position in PCI bus order, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID
-  std::string name;          ///< the driver's: "NVIDIA A100-SXM4-40GB"
+  std::string name;          ///< from the driver: "NVIDIA A100-SXM4-40GB"
   std::string type;          ///< Ray's constant: "A100"
   std::string uuid;          ///< "GPU-..."
-  std::string pci_bus_id;    ///< "00000000:07:00.0"; empty when the driver does not say
-  std::uint64_t memory = 0;  ///< bytes; 0 when the driver does not say
+  std::string pci_bus_id;    ///< "00000000:07:00.0"; empty if not known
+  std::uint64_t memory = 0;  ///< bytes; 0 if not known
 
   bool operator==(const Accelerator&) const = default;
 };
 
-/// Where accelerators are looked for; tests point it elsewhere.
+/// Where accelerators are searched for; tests point it elsewhere.
 struct AcceleratorSource {
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string pci_devices = "/sys/bus/pci/devices";
 };
 
 /// The NVIDIA GPUs of this machine that this user may use, in PCI bus order, through the driver's
-/// own library (NVML). A machine without that library, or with the library but neither driver nor
-/// GPU, has none. A library that is there and fails is an error of class `host`, with NVML's words.
+/// own library (NVML). Empty if the machine does not have that library, or has it but neither
+/// driver nor GPU. A library that exists and fails is an error of class `host`, with NVML's text.
 Result<std::vector<Accelerator>> list_accelerators(const AcceleratorSource& source = {});
 
 }  // namespace train

@@ -25,10 +25,10 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t longest_line = 4'096;
 constexpr std::size_t longest_word = 600;  // of a line of standard error
-constexpr std::size_t told_lines = 3;      // of these, the last
+constexpr std::size_t told_lines = 3;      // how many of the last lines are reported
 
-// Before NCCL's name of a network, which a blank or the end of the line ends: of releases
-// until 2.26 and of later ones.
+// The text before the name of the network in NCCL's log, up to release 2.26 and in later ones. The
+// name ends at a blank or at the end of the line.
 constexpr std::string_view network_words[] = {"NCCL INFO Using network ",
                                               "NCCL INFO Assigned NET plugin "};
 
@@ -45,7 +45,7 @@ class AllReduceProcess::Conversation {
   const AllReduceTalk& talk() const { return talk_; }
   const std::string& network() const { return network_; }
 
-  // Until it has said so much; `late` says what has not come to pass at the limit.
+  // Reads until `is_enough`; `late` is the error text for the limit: what has not happened by then.
   template <class IsEnough>
   Result<void> hear(IsEnough is_enough, milliseconds limit, std::string_view late) {
     const auto deadline = Steady::now() + limit;
@@ -81,7 +81,7 @@ class AllReduceProcess::Conversation {
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT32_MAX));
   }
 
-  // Takes a line, or else what arrives next; false at the deadline.
+  // Processes a complete line if there is one, else reads once; false at the deadline.
   Result<bool> hear_more(Steady::time_point deadline) {
     if (const auto line = lines_.next()) {
       auto taken = talk_.take(*line);
@@ -119,7 +119,7 @@ class AllReduceProcess::Conversation {
     while (const auto line = error_lines_.next()) take_error(*line);
   }
 
-  // What NCCL tells besides its warnings is not for people.
+  // Drops NCCL's informational lines, after looking for the name of the network in them.
   void take_error(std::string_view line) {
     line = trim(line);
     for (const std::string_view words : network_words)
@@ -132,7 +132,7 @@ class AllReduceProcess::Conversation {
     if (last_words_.size() > told_lines) last_words_.erase(last_words_.begin());
   }
 
-  // It has closed its output before it was done, so it has ended, or does so now.
+  // The process has closed its output before it was done: it has ended, or is about to.
   Error explain_end() {
     (void)has_ended(process_.pidfd, end_patience);
     const auto status = reap(process_.pidfd.get(), Instant{0});
@@ -161,7 +161,7 @@ class AllReduceProcess::Conversation {
   }
 
   static constexpr int end_patience = 1'000;  // milliseconds
-  static constexpr int most_reads = 64;       // of what it prints without end
+  static constexpr int most_reads = 64;       // it may print without end
 
   ConnectedProcess process_;
   AllReduceTalk talk_;

@@ -14,23 +14,23 @@
 
 namespace train {
 
-/// One rank of a measurement of NCCL.
+/// The arguments of one rank of an NCCL measurement.
 struct AllReduceCall {
   int rank = 0;
   int world = 1;                         ///< at most `most_allreduce_ranks`
-  int device = 0;                        ///< a GPU as CUDA numbers it within CUDA_VISIBLE_DEVICES
-  std::string library = "libnccl.so.2";  ///< path of NCCL, or its name where the system finds it
+  int device = 0;                        ///< CUDA's number of the GPU within CUDA_VISIBLE_DEVICES
+  std::string library = "libnccl.so.2";  ///< path of NCCL, or a name for the dynamic linker
   std::uint64_t largest = std::uint64_t{1} << 30;  ///< bytes of the largest message
   std::vector<std::string> environment = {};       ///< the job's, "NAME=value"
 };
 
 /// A process that is one rank, on one GPU: `train-devices allreduce` (AllReduceTalk). It and its
-/// process group are killed with this, at a limit, at any error, and with the thread that started
-/// it; one that hangs in the kernel is left there.
+/// process group are killed by the destructor, at a limit, at any error, and when the thread that
+/// started it ends; a process that hangs in the kernel is left.
 ///
-/// The calls wait, each at most for its limit, so none belongs on an event loop. Errors are of
-/// class `host` and say what is wrong in the words of NCCL or of the driver, or what the process
-/// was doing at the limit and printed last; after one there is nothing more to be had.
+/// The calls block, each up to its limit, so do not call them on an event loop. Errors are of class
+/// `host`, with the text of NCCL or of the driver, or with the state of the process at the limit
+/// and its last lines. After an error the object cannot be used any more.
 class AllReduceProcess {
  public:
   class Conversation;
@@ -39,19 +39,19 @@ class AllReduceProcess {
   AllReduceProcess(AllReduceProcess&&) noexcept;
   AllReduceProcess& operator=(AllReduceProcess&&) noexcept;
 
-  /// Of rank 0: by what the ranks meet.
+  /// For rank 0: the NCCL id by which the ranks connect.
   Result<std::string> id(milliseconds limit);
-  /// To every rank, rank 0 included: they meet, and measure.
+  /// For every rank, including rank 0: passes the id; the ranks then connect and measure.
   Result<void> give_id(std::string_view id);
-  /// What it has measured, when it has ended well. The limit is for each size.
+  /// Waits for the successful end and returns the measurement. The limit is for each size.
   Result<AllReduceFacts> finish(milliseconds limit);
 
  private:
   std::unique_ptr<Conversation> conversation_;
 };
 
-/// Starts a rank from memory; it has its GPU, its memory there and NCCL when this returns. Of class
-/// `missing` where the program cannot be executed.
+/// Starts a rank from memory. When this returns, the process has its GPU, memory on it, and NCCL
+/// loaded. Class `missing` if the program cannot be executed.
 Result<AllReduceProcess> start_allreduce(const DeviceProgram& program, const AllReduceCall& call,
                                          milliseconds limit);
 

@@ -24,7 +24,7 @@ std::optional<int> cpu_number(std::string_view text) {
   return static_cast<int>(*number);
 }
 
-// The node of every CPU that some node has.
+// The NUMA node of each CPU that a node lists.
 std::map<int, int> nodes_of_cpus(const std::string& folder) {
   constexpr std::string_view prefix = "node";
   std::map<int, int> nodes;

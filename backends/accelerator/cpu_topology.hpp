@@ -10,16 +10,16 @@
 
 namespace train {
 
-/// The CPUs that this thread may run on, ascending; those that are offline are not among them.
+/// The CPUs that this thread may run on, ascending, without offline ones.
 std::vector<int> allowed_cpus();
 
-/// The numbers of a list of the kernel, "0-3,8", ascending, each once. Numbers from `most_cpus` on
-/// are left out, as is what is no number and no range.
+/// The numbers in a list of the kernel, "0-3,8", ascending, each once. Skips numbers from
+/// `most_cpus` on, and parts that are neither a number nor a range.
 std::vector<int> cpus_in(std::string_view list);
 
-/// How these CPUs lie on this machine, and its GPUs beside them, from what the kernel shows.
-/// Nothing of that is believed where it cannot be: a CPU of which there is no word is a core by
-/// itself, of socket 0 and node 0; a machine that shows no nodes has that one.
+/// The cores, sockets and NUMA nodes of these CPUs, and the nodes of the GPUs, from the kernel's
+/// files. Implausible values are ignored: a CPU without information is a core of its own, on socket
+/// 0 and node 0; a machine that shows no nodes has only node 0.
 CpuTopology look_at_cpus(const std::vector<int>& allowed, const GpuFiles& files = {});
 
 }  // namespace train

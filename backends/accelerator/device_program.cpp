@@ -17,8 +17,7 @@ namespace train {
 
 namespace {
 
-// Linux since 6.3 wants to be told that a file in memory is to be executed; before, it knows no
-// such flag.
+// Since 6.3 Linux needs a flag for a memfd that is to be executed; earlier kernels refuse the flag.
 Descriptor executable_memory() {
   constexpr unsigned executable = 0x10;  // MFD_EXEC
   Descriptor file(::memfd_create(DeviceProgram::name, MFD_CLOEXEC | executable));

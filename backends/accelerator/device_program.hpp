@@ -11,24 +11,24 @@
 
 namespace train {
 
-/// The program `train-devices`, as this program carries it.
+/// The program `train-devices`, embedded in this program.
 struct DeviceProgram {
   static constexpr const char* name = "train-devices";
   std::string_view bytes;
 };
 
-/// The program in a file in memory, as `ProgramCall::program_file` takes it. Class `host` where
-/// there can be none.
+/// The program in a file in memory (memfd), for `ProgramCall::program_file`. Class `host` if it
+/// cannot be made.
 Result<Descriptor> file_of(const DeviceProgram& program);
 
-/// What NVIDIA's driver says of its GPUs: the program asks it, in a process of its own that starts
-/// from memory and is ended at the limit, whatever the driver does to it. A process that hangs in
-/// the kernel is left there. Where /proc shows no driver of NVIDIA, nothing is run and the report
+/// The report of NVIDIA's driver about its GPUs. Runs the program in a process of its own, which
+/// starts from memory and is killed at the limit, even if the driver hangs or crashes. A process
+/// that hangs in the kernel is left. If /proc shows no NVIDIA driver, nothing is run and the report
 /// is empty.
 ///
-/// Errors are of class `host` and say what became of the program: it cannot be started, has not
-/// ended within the limit, was ended by a signal, or has written no report. A driver that answers
-/// with trouble is no error but a report with that trouble.
+/// Errors are of class `host`: the program cannot be started, has not ended within the limit, was
+/// ended by a signal, or has written no report. An error that the driver itself returns is part of
+/// the report (its `trouble`).
 Result<DeviceReport> ask_devices(const DeviceProgram& program, milliseconds limit,
                                  const GpuFiles& files = {});
 

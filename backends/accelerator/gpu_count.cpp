@@ -21,12 +21,12 @@ constexpr unsigned long long most_nodes = 4'096;
 
 using Session = std::map<std::string, std::string>;
 
-// A GPU that the drivers know.
+// A GPU that a driver shows.
 struct Gpu {
   std::string uuid;
   std::string model = {};
-  std::string file = {};  ///< of NVIDIA's
-  int node = -1;          ///< of NUMA; -1: not known
+  std::string file = {};  ///< device file; NVIDIA only
+  int node = -1;          ///< NUMA node; -1: not known
   bool is_usable = true;
   bool is_split = false;
 };
@@ -45,7 +45,7 @@ std::optional<BusPlace> bus_place(const std::string& name) {
   return BusPlace(domain, bus, device, function);
 }
 
-// The driver of the bus says -1 where it does not know.
+// The file contains -1 if the kernel does not know the node.
 int node_of(const GpuFiles& files, const BusPlace& place) {
   const auto [domain, bus, device, function] = place;
   const std::string text =
@@ -68,15 +68,15 @@ bool is_in_mig_mode(const GpuFiles& files, const std::string& minor) {
                      [](const std::string& name) { return name.starts_with("gi"); });
 }
 
-// In the order of the PCI bus, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID.
+// In PCI bus order, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID.
 std::vector<Gpu> nvidia_gpus(const GpuFiles& files) {
   const std::string folder = files.proc + "/driver/nvidia/gpus";
   std::vector<std::pair<BusPlace, std::string>> places;
   for (const std::string& name : visible_names_in(folder))
     if (const auto place = bus_place(name)) places.emplace_back(*place, name);
   std::sort(places.begin(), places.end());
-  // When a host has none of these files, CUDA makes them if it may; a container without GPUs has
-  // none either.
+  // If a host has no device files, CUDA makes them if it has the permission (setuid
+  // nvidia-modprobe); a container without GPUs has no device files either.
   const bool are_made = is_there(files.dev + "/nvidiactl");
   const bool may_be_made = !are_made && has_setuid(files.nvidia_modprobe);
   std::vector<Gpu> gpus;
@@ -98,7 +98,7 @@ std::vector<Gpu> nvidia_gpus(const GpuFiles& files) {
   return gpus;
 }
 
-// The drivers of WSL and of Tegra show nothing in /proc.
+// Whether there is a driver of WSL or Tegra, which show nothing in /proc.
 bool has_unknown_driver(const GpuFiles& files) {
   const bool is_wsl = is_there(files.dev + "/dxg") && is_there(files.wsl_library);
   return is_wsl || is_there(files.dev + "/nvhost-ctrl-gpu") || is_there(files.dev + "/nvgpu");
@@ -114,7 +114,8 @@ std::uint64_t own_memory(const std::string& node) {
   return bytes;
 }
 
-// Of the properties of a node: the bus, then five bits of the device and three of the function.
+// From the properties of a node: location_id is the bus, then five bits of the device and three of
+// the function.
 BusPlace bus_place_of_kfd(std::string_view properties) {
   const auto at = [&](const char* key) {
     return static_cast<unsigned>(number_of(value_of(properties, key, ' ')).value_or(0));
@@ -172,7 +173,7 @@ std::string_view first_entry(std::string_view list) {
   return list.substr(begin, list.find(',', begin) - begin);
 }
 
-// What the files of the kernel do not tell about the list of the session.
+// Why the kernel's files are not enough to resolve the session's list of devices.
 HostGpus::Obstacle obstacle_of(std::string_view list, const std::vector<std::string>& uuids) {
   const std::string_view first = first_entry(list);
   if (first.starts_with("MIG-")) return HostGpus::Obstacle::mig_in_session;
@@ -206,7 +207,8 @@ void add_nvidia(const Session& session, const GpuFiles& files, HostGpus& counted
     counted.obstacle = HostGpus::Obstacle::driver_unknown;
 }
 
-// HIP counts within what ROCr leaves; it takes CUDA's variable where its own is not set.
+// HIP's list refers to the devices that ROCr's list leaves; HIP uses CUDA's variable if its own is
+// not set.
 void add_amd(const Session& session, const GpuFiles& files, HostGpus& counted) {
   const std::vector<Gpu> all = amd_gpus(files);
   const std::vector<Gpu> gpus = usable_ones(all);
@@ -235,7 +237,7 @@ GpuIdentities gpu_identities(const GpuFiles& files) {
   GpuIdentities identities{uuids_of(nvidia), uuids_of(usable_ones(amd_gpus(files)))};
   for (const Gpu& gpu : nvidia) identities.cuda_files.push_back(gpu.file);
   identities.cuda_type = type_of_all(nvidia);
-  // A driver that hides them shows "GPU-????????-...".
+  // A driver that hides UUIDs shows "GPU-????????-...".
   for (std::string& uuid : identities.cuda)
     if (uuid.find('?') != uuid.npos) uuid.clear();
   return identities;

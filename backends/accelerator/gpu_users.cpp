@@ -18,7 +18,7 @@ namespace train {
 
 namespace {
 
-constexpr std::string_view mps_server = "[nvidia-cuda-mps";  // the kernel cuts its name
+constexpr std::string_view mps_server = "[nvidia-cuda-mps";  // the kernel truncates the name
 
 std::string task_of(int pid) {
   constexpr std::string_view variable = "TRAIN_TASK_ID=";
@@ -28,7 +28,7 @@ std::string task_of(int pid) {
   return {};
 }
 
-// Without what it holds.
+// The user without its leases.
 LeaseHolder user_of(int pid) {
   LeaseHolder user{.task = {}, .name = task_of(pid)};
   user.pid = pid;

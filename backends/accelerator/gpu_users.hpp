@@ -9,24 +9,24 @@
 
 namespace train {
 
-/// The processes that have NVIDIA GPUs open to compute on them, longest first, as far as this user
-/// may look into them (root: all; others: their own). Of each: its number, owner, command line, for
-/// how long it has run, the GPUs by the numbers of `HostGpus::cuda` and their identities, and as
-/// `name` the task in its environment. Their users have no names yet.
+/// The processes that have NVIDIA GPUs open to compute on them, longest-running first, as far as
+/// this user may inspect them (root: all; others: their own). Each has its pid, owner, command
+/// line, run time, its GPUs (indices as in `HostGpus::cuda`, and identities), and as `name` the
+/// task in its environment. `user`, the name of the owner, is not set.
 ///
-/// CUDA opens /dev/nvidia-uvm beside the files of its GPUs; what only watches them (nvidia-smi,
-/// nvidia-persistenced, exporters of metrics) or draws on them does not. The server of MPS computes
-/// for others, which are told themselves.
+/// CUDA opens /dev/nvidia-uvm besides the files of its GPUs; programs that only monitor GPUs
+/// (nvidia-smi, nvidia-persistenced, metrics exporters) or draw on them do not. The MPS server is
+/// skipped: it computes for other processes, which are listed themselves.
 std::vector<LeaseHolder> gpu_users(const GpuFiles& files = {});
 
-/// Whether processes may compute that `gpu_users` does not see: the kernel counts how often
-/// /dev/nvidia-uvm is open (the references of its module), and this user may not look into all.
-/// Whoever may be told of no such count is told that there may be some.
+/// Whether there may be computing processes that `gpu_users` does not see, because this user may
+/// not inspect all processes: true if the kernel's count of open /dev/nvidia-uvm files (the
+/// references of its module) is not 0, or cannot be read.
 bool may_miss_gpu_users(const GpuFiles& files = {});
 
-/// Adds to the users those processes that the driver names on GPUs of this session and that are not
-/// among them, of other users for example. One that cannot be seen here (of another container)
-/// counts where nobody else is known to compute on its GPU.
+/// Adds to `users` the processes that the driver reports on GPUs of this session and that are
+/// missing there, for example those of other users. A process that is not visible here (in another
+/// container) is added only if no other process is known to compute on its GPU.
 void add_gpu_users(const DeviceReport& devices, std::vector<LeaseHolder>& users,
                    const GpuFiles& files = {});
 

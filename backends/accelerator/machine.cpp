@@ -97,7 +97,7 @@ bool OwnNames::is_own_address(const Address& address) {
   return std::find(interfaces_->begin(), interfaces_->end(), address) != interfaces_->end();
 }
 
-// The format of hosts(5): the first line that has a name counts.
+// The format is that of hosts(5): for each name the first line counts.
 void OwnNames::read_hosts_file() {
   addresses_.emplace();
   std::ifstream stream(source_.hosts_file);

@@ -14,15 +14,15 @@
 
 namespace train {
 
-/// What this machine has.
+/// The resources of this machine.
 struct Machine {
-  std::string host_name;                  ///< as the kernel has it
+  std::string host_name;                  ///< from the kernel
   int cpus = 1;                           ///< that this process may run on, >= 1
   std::uint64_t memory = 0;               ///< bytes of RAM; 0 when not known
   std::vector<Accelerator> accelerators;  ///< all that this user may use, in PCI bus order
 };
 
-/// Describes this machine without its accelerators, which take the driver's time to ask.
+/// Describes this machine without its accelerators, whose driver takes time to answer.
 Machine describe_machine();
 /// The same with its accelerators; fails as `list_accelerators` does.
 Result<Machine> describe_machine_with_accelerators(const AcceleratorSource& source = {});
@@ -35,9 +35,9 @@ struct NameSource {
 
 /// The names of this machine: "localhost", a loopback address, the address of one of its
 /// interfaces, its host name (whole, or up to the first dot), or a name to which /etc/hosts gives
-/// one of these addresses. Letter case and a final dot do not matter. No resolver is asked, since
-/// it might use the network. Everything is read once, when first needed: thousands of hosts may be
-/// asked for, and /etc/hosts may list them all.
+/// one of these addresses. Letter case and a final dot do not matter. Does not use a resolver,
+/// which might use the network. Everything is read once, when first needed: thousands of hosts may
+/// be checked, and /etc/hosts may list them all.
 class OwnNames {
  public:
   explicit OwnNames(NameSource source = {}) : source_(std::move(source)) {}
@@ -54,8 +54,8 @@ class OwnNames {
   void read_hosts_file();
 
   NameSource source_;
-  std::string host_name_;                           ///< lower case; empty until it is needed
-  std::optional<std::vector<Address>> interfaces_;  ///< nothing until they are needed
+  std::string host_name_;                           ///< lower case; empty until needed
+  std::optional<std::vector<Address>> interfaces_;  ///< not set until needed
   std::optional<std::unordered_map<std::string, std::optional<Address>>> addresses_;  ///< by name
 };
 

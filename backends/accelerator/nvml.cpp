@@ -28,8 +28,8 @@ class Symbols {
 };
 
 bool means_no_such_library(const std::string& dl_error, const std::string& name) {
-  // dlopen has no error number; this is what it says when no directory has the file itself. A
-  // library that `name` needs and that is missing is reported under that other name.
+  // dlopen has no error number; this is its text if no directory has the file itself. A missing
+  // library that `name` depends on is reported under that other name.
   return dl_error.starts_with(name + ": cannot open shared object file: No such file");
 }
 

@@ -5,7 +5,7 @@
 
 namespace train::nvml {
 
-// train-devices has no C++ library: it takes types and numbers of this, and no function.
+// train-devices has no C++ library: it uses the types and numbers of this file, but no function.
 
 // The part of NVIDIA's management library that is used here, declared after its API reference
 // (docs.nvidia.com/deploy/nvml-api): the header is not needed to build. Names and numbers are the
@@ -71,7 +71,7 @@ inline constexpr int volatile_errors = 0;
 /// NVML_FEATURE_ENABLED, and NVML_DEVICE_MIG_ENABLE of nvmlDeviceGetMigMode.
 inline constexpr unsigned int feature_enabled = 1;
 
-/// nvmlDeviceGetP2PStatus: the capability of reading, and what is said of it.
+/// nvmlDeviceGetP2PStatus: the capability of reading, and its status values.
 inline constexpr int p2p_read = 0;
 inline constexpr int p2p_ok = 0;
 inline constexpr int p2p_unknown = 6;
@@ -83,7 +83,7 @@ struct FieldValue {
   long long timestamp = 0;
   long long latency_microseconds = 0;
   int value_type = 0;  ///< nvmlValueType_t
-  Return status = 0;   ///< of this field; `value` counts on success alone
+  Return status = 0;   ///< of this field; `value` is valid only on success
   union {
     double floating;
     unsigned int whole;
@@ -108,11 +108,11 @@ struct Library {
   Return (*device_get_pci_info)(Device, PciInfo* pci) = nullptr;
 };
 
-/// The result of loading: the library, nothing at all, or an error in words.
+/// The result of loading: the library, no library, or an error text.
 struct Loaded {
-  bool found = false;  ///< there is such a library
+  bool found = false;  ///< the library exists
   std::string error;   ///< why it cannot be used; empty when it can
-  Library library;     ///< every function is there when `found` and no `error`
+  Library library;     ///< all functions are set if `found` and `error` is empty
 };
 
 /// Loads the library for the rest of the process' life. A miss costs some 25 microseconds.

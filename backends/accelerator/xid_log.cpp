@@ -39,7 +39,7 @@ std::optional<LoggedXid> xid_in(std::string_view record) {
   const auto at = number_of(head.substr(time, head.find(',', time) - time));
 
   const std::size_t end = text.find("): ");
-  if (end > before_bus.size() + longest_bus) return std::nullopt;  // or there is none
+  if (end > before_bus.size() + longest_bus) return std::nullopt;  // too long, or not found
   const std::string_view rest = text.substr(end + 3);
   const auto code = number_of(rest.substr(0, rest.find_first_of(",\n")));
   if (!at || !code || *code > std::numeric_limits<int>::max() ||
@@ -55,7 +55,7 @@ std::map<std::string, Xid> last_xids(int log) {
   char record[longest_record];
   for (int i = 0; i < most_records; ++i) {
     const ssize_t size = read_some(log, record, sizeof record);
-    if (size < 0 && errno == EPIPE) continue;  // what was next has been overwritten meanwhile
+    if (size < 0 && errno == EPIPE) continue;  // the next record was overwritten meanwhile
     if (size <= 0) break;
     const auto found = xid_in({record, static_cast<std::size_t>(size)});
     if (found && (last.size() < most_gpus || last.contains(found->bus)))
@@ -69,7 +69,7 @@ std::map<std::string, Xid> last_xids(const std::string& log) {
   return file ? last_xids(file.get()) : std::map<std::string, Xid>();
 }
 
-// "00000000:07:00.0" of NVML is "0000:07:00" in the log.
+// NVML's "00000000:07:00.0" is "0000:07:00" in the log.
 void add_xids(const std::map<std::string, Xid>& xids, std::chrono::microseconds now,
               DeviceReport& report) {
   for (DeviceFacts& device : report.devices) {

@@ -217,8 +217,8 @@ void Family::finish_kill() {
   ++attempt_;
 }
 
-// Waits for a record of the agent or for the end of a child. SIGCHLD is blocked and comes through
-// the signalfd, so that none is lost between a check and the next wait.
+// Waits for a record of the agent or for the end of a child. All signals are blocked, and SIGCHLD
+// comes through the signalfd, so that none is lost between a check and the next wait.
 void Family::wait(std::optional<nanoseconds> limit) {
   pollfd polled[] = {
       {talk_.socket(), static_cast<short>(talk_.has_waiting() ? POLLIN | POLLOUT : POLLIN), 0},

@@ -54,8 +54,9 @@ struct Shared {
   __builtin_unreachable();
 }
 
-// By system call, since a sanitizer's sigaction would change its table for the parent as well.
-// Handlers go first and the mask last, so that no handler of the parent ever runs in the child.
+// Uses the system call, since a sanitizer's sigaction would change its table for the parent as
+// well. Handlers are reset first and the mask last, so that no handler of the parent runs in the
+// child.
 TRAIN_UNINSTRUMENTED void reset_handlers() {
   constexpr long kernel_set_size = 8;
   const long all_default[8] = {};  // SIG_DFL, no flags, empty mask, in every kernel's layout
@@ -84,7 +85,7 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
   if (setup->on_parent_end == OnParentEnd::die) {
     if (::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
       give_up(shared, ChildStep::death_signal);
-    // When the parent died before prctl, the signal would never come.
+    // If the parent has died before prctl, the signal will never come.
     if (::getppid() != shared->parent) give_up(shared, ChildStep::parent);
   }
   if (shared->joins_cgroup) join_cgroup(setup->cgroup);
@@ -96,9 +97,9 @@ TRAIN_UNINSTRUMENTED int child_main(void* argument) {
       ::syscall(SYS_sched_setaffinity, 0, setup->cpus.size() * sizeof(unsigned long),
                 setup->cpus.data()) != 0)
     give_up(shared, ChildStep::affinity);
-  // A file that is executed closes by itself.
+  // `program_file` is close-on-exec.
   close_others({setup->program_file});
-  // Both were only raised or lowered within their hard limits: this cannot fail.
+  // Cannot fail: both limits stay within their hard limits.
   if (setup->open_files != nullptr)
     ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, setup->open_files, nullptr);
   if (shared->cores != nullptr) ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, shared->cores, nullptr);
@@ -129,8 +130,8 @@ class ChildStack {
   void* const memory_;
 };
 
-// One for each thread that starts children: others may start some at the same time. No child is on
-// it when the thread ends, because it waits until its child has left it.
+// One stack for each thread that starts children, since several may do so at the same time. No
+// child uses it when the thread ends, because the thread waits until its child has left it.
 char* child_stack() {
   static thread_local const ChildStack stack;
   return stack.get();
@@ -139,8 +140,8 @@ char* child_stack() {
 constexpr std::uint64_t child_flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
 
 #ifdef __x86_64__
-// clone3, for which glibc has no name of its own: the child starts inside of its cgroup, runs
-// `function` on its stack and never returns from there. The process id, or minus errno.
+// clone3, which glibc does not wrap: the child starts inside its cgroup, runs `function` on its
+// stack and never returns from there. Returns the pid, or minus errno.
 TRAIN_UNINSTRUMENTED long clone_into_cgroup(int cgroup, int (*function)(void*), void* argument,
                                             char* stack, int& pidfd) {
   clone_args arguments{};
@@ -185,7 +186,7 @@ pid_t clone_blocked(Shared& shared, char* stack, int& pidfd, int& error) {
   return pid;
 }
 
-// The texts as exec takes them: a null pointer at the end.
+// Pointers to the texts, as exec takes them, with a null pointer at the end.
 std::vector<char*> exec_pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
   result.reserve(texts.size() + 1);
@@ -238,7 +239,7 @@ Result<void> start_thread(std::function<void()> body) {
 void end_program(int code) {
   (void)std::fflush(nullptr);
 #ifdef __SANITIZE_ADDRESS__
-  std::exit(code);  // it looks for leaks then
+  std::exit(code);  // the leak check runs at exit
 #else
   ::_exit(code);
 #endif
@@ -301,8 +302,8 @@ StartedChild start_child(const ChildSetup& setup) {
   int pidfd = -1;
   child.pid = clone_blocked(shared, stack, pidfd, child.error);
   if (child.pid < 0) return child;
-  // Kernels before 5.2 ignore CLONE_PIDFD. The child is not reaped yet, so its pid is still its
-  // own.
+  // Kernels before 5.2 ignore CLONE_PIDFD. The child is not reaped yet, so its pid cannot have been
+  // reused.
   child.pidfd = pidfd >= 0 ? Descriptor(pidfd) : open_process(child.pid);
   child.error = shared.error;
   child.failed = shared.failed;
@@ -325,8 +326,8 @@ struct Ended {
   rusage used{};
 };
 
-// waitid(2), made again when a signal interrupts it; false when there is no such child. The call of
-// the kernel says as well what the child has used, that of the C library does not.
+// waitid(2), repeated when a signal interrupts it; false when there is no such child. Uses the
+// system call because it also returns the child's resource usage, unlike the C library's function.
 bool wait_for(idtype_t which, int number, int options, Ended& ended) {
   return uninterrupted([&] {
            return ::syscall(SYS_waitid, which, number, &ended.info, WEXITED | options, &ended.used);

@@ -12,7 +12,7 @@ namespace train {
 
 namespace {
 
-// An end that was ordered is waited for so long.
+// How long to wait for the end of a killed process, in milliseconds.
 constexpr int kill_patience = 100;
 
 tl::unexpected<Error> cannot(const std::string& what, int error) {

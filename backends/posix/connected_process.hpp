@@ -11,7 +11,7 @@
 
 namespace train {
 
-/// A child that this process talks to.
+/// A child process, connected to this one by its standard streams.
 struct ConnectedProcess {
   pid_t pid = -1;
   Descriptor pidfd;
@@ -19,25 +19,25 @@ struct ConnectedProcess {
   Descriptor errors;  ///< non-blocking read end of its standard error
 };
 
-/// What is to be executed.
+/// A program to execute.
 struct ProgramCall {
   std::string program;                   ///< absolute path
-  std::vector<std::string> arguments;    ///< its own name first
+  std::vector<std::string> arguments;    ///< with argv[0]
   std::vector<std::string> environment;  ///< "NAME=value"
   OnParentEnd on_parent_end = OnParentEnd::die;
   std::string next_step = {};  ///< for the user when it cannot be executed; may be empty
-  /// An open file that is executed instead, close-on-exec and above standard error; `program` only
-  /// names it then. -1: none.
+  /// An open file to execute instead of `program`, which is then only a name; close-on-exec and
+  /// above standard error. -1: none.
   int program_file = -1;
 };
 
-/// Executes a program here in a session of its own, without a terminal, with default signals and no
-/// descriptor but the standard ones. Errors are of class `missing` when it cannot be executed, else
+/// Executes a program here in a session of its own, without a terminal, with default signals and
+/// only the standard descriptors. Errors are of class `missing` when it cannot be executed, else
 /// `host`.
 Result<ConnectedProcess> start_connected(const ProgramCall& call);
 
-/// Kills its process group and collects it; one that hangs in the kernel for longer than 100 ms is
-/// left to end by itself. It has no number any more then.
+/// Kills its process group and reaps it; a process that hangs in the kernel for longer than 100 ms
+/// is left to end by itself. Sets `pid` to -1.
 void end_connected(ConnectedProcess& process);
 
 }  // namespace train

@@ -15,7 +15,7 @@ namespace train {
 namespace {
 
 constexpr int first_above_standard = 3;
-// Only kernels before 5.9 need the walk over single descriptors; few processes have more open.
+// Only kernels before 5.9 need the loop over single descriptors; few processes have more open.
 constexpr int last_walked = 65536;
 
 bool close_range_of(unsigned first, unsigned last) {
@@ -47,7 +47,8 @@ std::string system_reason(int error) {
   const char* words = ::strerrordesc_np(error);
   if (words == nullptr) return "error " + std::to_string(error);
   std::string reason = words;
-  // "Permission denied" goes on a sentence; "RPC error" keeps its capitals.
+  // "Permission denied" becomes lower case, to stand inside a sentence; "RPC error" keeps its
+  // capitals.
   const bool is_acronym = reason.size() > 1 && std::isupper(static_cast<unsigned char>(reason[1]));
   if (!is_acronym)
     reason[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(reason[0])));
@@ -101,7 +102,7 @@ void close_others(std::initializer_list<int> keep) {
     const unsigned last = kept < 0 ? ~0u : static_cast<unsigned>(kept) - 1;
     if (!close_range_of(static_cast<unsigned>(from), last)) {
       const int end = kept < 0 ? highest_possible() : kept;
-      // Not by `close`, which a sanitizer would note down in memory shared with a parent.
+      // Not `close`, which a sanitizer would record in memory shared with a parent.
       for (int fd = from; fd < end; ++fd) ::syscall(SYS_close, fd);
     }
     if (kept < 0) return;
@@ -112,7 +113,7 @@ void close_others(std::initializer_list<int> keep) {
 std::optional<rlimit> raise_open_files_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
-  // Where this fails, the first descriptor that is one too many says so.
+  // A failure is ignored: the first descriptor above the limit reports it.
   set_open_files_limit(limit.rlim_max);
   return limit;
 }

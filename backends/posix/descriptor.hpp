@@ -13,7 +13,7 @@
 
 namespace train {
 
-/// An open file descriptor that is closed with its owner; -1 is none.
+/// Owns an open file descriptor and closes it; -1: none.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -27,7 +27,7 @@ class Descriptor {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  /// Gives the descriptor away, open.
+  /// Gives up ownership; the descriptor stays open.
   int release() { return std::exchange(fd_, -1); }
   void reset(int fd = -1);
 
@@ -41,7 +41,7 @@ struct Pipe {
   Descriptor write_end;
 };
 
-/// Makes a system call again as long as signals interrupt it.
+/// Repeats a system call as long as signals interrupt it.
 template <class Call>
 auto uninterrupted(Call call) {
   while (true) {
@@ -50,11 +50,11 @@ auto uninterrupted(Call call) {
   }
 }
 
-/// The system's words for an errno value, as they stand inside a sentence: "permission denied".
+/// The system's text for an errno value, for use inside a sentence: "permission denied".
 std::string system_reason(int error);
 
 /// Moves a descriptor to a number above standard error, keeping it close-on-exec, so that the
-/// standard descriptors of a child can be set up even where those of this process are closed.
+/// standard descriptors of a child can be set up even if those of this process are closed.
 Result<Descriptor> above_standard(Descriptor descriptor);
 
 /// A close-on-exec pipe whose ends are above standard error.
@@ -63,18 +63,18 @@ Result<Pipe> make_pipe();
 /// /dev/null for reading and writing, close-on-exec and above standard error.
 Result<Descriptor> open_null();
 
-/// Opens /dev/null for each of stdin, stdout and stderr that the caller closed. Without it the
-/// next file to be opened, such as the task registry, would get that number, and with it all that
-/// is written to the terminal.
+/// Opens /dev/null for each of stdin, stdout and stderr that the caller has closed. Otherwise the
+/// next opened file, such as the task registry, would get that number, and all terminal output
+/// would be written into it.
 void open_closed_standard_streams();
 
-/// Closes every descriptor above standard error but those in `keep`. Async-signal-safe.
+/// Closes every descriptor above standard error except those in `keep`. Async-signal-safe.
 void close_others(std::initializer_list<int> keep);
 
 /// Raises this process's soft limit of open descriptors to its hard limit: it watches one
 /// connection per host, or three descriptors per rank, and the usual soft limit of 1024 is for
-/// programs that use select(). Returns the limit as it was, which is what the programs of others
-/// that this process starts should get; nothing when it cannot be read.
+/// programs that use select(). Returns the old limit, which programs started by this process should
+/// get; `nullopt` when it cannot be read.
 std::optional<rlimit> raise_open_files_limit();
 
 /// Sets the soft limit of open descriptors of this process, as far as its hard limit allows.

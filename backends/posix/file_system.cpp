@@ -10,7 +10,7 @@ namespace train {
 
 namespace {
 
-// Wider than 32 bits on some machines, with the sign of an int.
+// On some machines f_type is wider than 32 bits and sign-extended.
 std::uint32_t kind_of(const struct statfs& status) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(status.f_type) & 0xFFFFFFFFu);
 }

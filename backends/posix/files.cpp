@@ -16,7 +16,7 @@ namespace train {
 
 namespace {
 
-// Calls `read(done)` for what comes after the `done` bytes that were read already.
+// Calls `read(done)`, where `done` bytes were read already, until `size` bytes or the end.
 template <class Read>
 ssize_t read_up_to(std::size_t size, Read read) {
   std::size_t done = 0;
@@ -35,7 +35,7 @@ tl::unexpected<Error> cannot_write(const std::string& path, int error) {
               error == ENOENT ? "give the path of a file in a directory that exists" : "");
 }
 
-// 0 or errno; closing may be what fails.
+// Returns 0 or errno. Also checks close, which may report a failed write.
 int write_and_close(Descriptor file, std::string_view text) {
   int error = write_whole(file.get(), text);
   if (error == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
@@ -43,20 +43,21 @@ int write_and_close(Descriptor file, std::string_view text) {
   return error;
 }
 
-// Where a chain of symbolic links ends; the path itself when that cannot be told.
+// The target of a chain of symbolic links; the path itself if it cannot be resolved.
 std::string target_of(const std::string& path) {
   std::error_code trouble;
   const auto target = std::filesystem::weakly_canonical(path, trouble);
   return trouble ? path : target.string();
 }
 
-// What it is called until it is whole.
+// The name of the file until it is complete.
 std::string name_beside(const std::string& target) {
   return fmt::format("{}.{}.part", target, ::getpid());
 }
 
-// A name that nothing has: 0 or errno. Not every file system can rename so, or has hard links;
-// where it has neither, nobody had the name a moment ago.
+// Renames without replacing an existing file. Returns 0 or errno. Falls back to a hard link on file
+// systems that do not support RENAME_NOREPLACE; without hard links it checks the name right before
+// a plain rename.
 int rename_to_new(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;

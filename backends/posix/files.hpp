@@ -15,35 +15,35 @@
 
 namespace train {
 
-/// read(2), made again when a signal interrupts it.
+/// read(2), repeated when a signal interrupts it.
 ssize_t read_some(int fd, char* buffer, std::size_t size);
 
-/// Reads until the buffer is full or the file has ended: the bytes read; -1 and errno when they
-/// cannot be read. The second form reads from byte `at` and leaves the file's position alone.
+/// Reads until the buffer is full or the file has ended. Returns the number of bytes read; -1 and
+/// errno on error. The second form reads from byte `at` and does not change the file's position.
 ssize_t read_whole(int fd, char* buffer, std::size_t size);
 ssize_t read_whole_at(int fd, char* buffer, std::size_t size, std::uint64_t at);
 
-/// Writes everything: 0 or errno. Waits where a non-blocking descriptor takes no more for now.
+/// Writes everything. Returns 0 or errno. Waits if a non-blocking descriptor takes no more for now.
 int write_whole(int fd, std::string_view bytes);
-/// Writes everything over what the file has from byte `at` on: 0 or errno.
+/// Writes everything from byte `at` on, over existing content. Returns 0 or errno.
 int write_whole_at(int fd, std::string_view bytes, std::uint64_t at);
 
-/// All of a file, at most `limit` bytes; empty when it cannot be read. Waits for nobody: a rank may
-/// have put a pipe or a terminal there.
+/// The content of a file, at most `limit` bytes; empty when it cannot be read. Does not block on
+/// pipes or terminals, which a rank may have put there.
 std::string read_small_file(const std::string& path, std::size_t limit = std::size_t{64} << 10);
 
-/// Its first line, without the newline: what the kernel says in a line of its own.
+/// The first line of a file, without the newline, as in /proc and /sys.
 std::string first_line_of(const std::string& path);
 
-/// Writes a file so that others see either what was there before or all of `text`: beside it under
-/// another name, then renamed over it. A symbolic link is followed; what is no regular file (a
-/// device, a pipe) is written as it stands. Errors are of class `no_input` and name the path.
+/// Writes a file atomically: readers see either the old content or all of `text`. Writes beside it
+/// under another name, then renames. Follows a symbolic link; writes in place if the path is not a
+/// regular file (a device, a pipe). Errors are of class `no_input` and name the path.
 Result<void> write_file(const std::string& path, std::string_view text);
-/// The same for a name that nothing has. False, and nothing is written, where something has it by
-/// the time that the file gets it.
+/// The same for a new file. Returns false, and writes nothing, if the name already exists when the
+/// file would get it.
 Result<bool> write_new_file(const std::string& path, std::string_view text);
 
-/// The names in a folder, in no order, without "." and "..". Names may come and go meanwhile.
+/// Reads the names in a folder, unordered, without "." and "..". Names may come and go meanwhile.
 class FolderReader {
  public:
   explicit FolderReader(const std::string& path);
@@ -53,7 +53,7 @@ class FolderReader {
 
   /// Whether the folder could be opened; errno says why not, right after the constructor.
   explicit operator bool() const { return stream_ != nullptr; }
-  /// Of the open folder.
+  /// The descriptor of the open folder.
   int descriptor() const { return ::dirfd(stream_.get()); }
   /// The next name, valid until the next call; null after the last one, with errno 0, or when the
   /// folder cannot be read, with another errno.

@@ -39,9 +39,10 @@ Result<void> check_stack_limit() {
               step_to_more_stack(limit));
 }
 
-// Not PR_SET_DUMPABLE: that would give /proc/PID to root, where `task kill` of the same user looks
-// for the launcher. A limit of one byte is too little for a file, and ends the core of a pipe as
-// well, which 0 does not (do_coredump of Linux); but only root can go beyond a hard limit of 0.
+// Does not use PR_SET_DUMPABLE: it would make root the owner of /proc/PID, where `task kill` of the
+// same user looks for the launcher. A limit of one byte prevents a core file, and also a core to a
+// pipe, which 0 does not (do_coredump of Linux). Skipped if the hard limit is 0, which only root
+// can raise.
 void leave_no_core() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_CORE, &limit) != 0) return;

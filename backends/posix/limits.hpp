@@ -9,20 +9,20 @@
 
 namespace train {
 
-/// The smallest limit of the stack (ulimit -s) that this program is relied on with, in bytes. Each
-/// thread gets a stack of that size as well. A launch of two ranks on this machine crashed with 160
-/// KiB and worked with 192; single functions have up to 256 KiB for what they read.
+/// The smallest stack limit (ulimit -s) with which this program is known to work, in bytes. Each
+/// thread gets a stack of the limit's size as well. A test launch of two ranks crashed with 160 KiB
+/// and worked with 192; single functions have buffers of up to 256 KiB.
 constexpr rlim_t least_stack = rlim_t{1} << 20;
 
 /// Class `host` when the stack is limited to less than `least_stack`: this program would crash
-/// somewhere later. The limit is not raised here, since ranks inherit it.
+/// later. Does not raise the limit, since ranks inherit it.
 Result<void> check_stack_limit();
 
-/// From here on a crash of this process leaves no core, which would hold its environment and its
-/// keys. Programs that it starts (`start_child`) get the limit as it was. Call it before there are
+/// From now on a crash of this process leaves no core, which would contain its environment and its
+/// keys. Programs that it starts (`start_child`) get the old limit. Call it before there are
 /// threads.
 void leave_no_core();
-/// The limit of cores for programs that this process starts; nothing where it is the process's own.
+/// The core limit for programs that this process starts; `nullopt`: the same as this process's.
 const std::optional<rlimit>& core_limit_of_children();
 
 }  // namespace train

@@ -18,7 +18,7 @@ namespace train {
 
 namespace {
 
-// By precedence.
+// In order of precedence.
 constexpr const char* configuration_folders[] = {"etc", "run", "usr/local/lib", "usr/lib"};
 constexpr std::size_t most_drop_ins = 256;
 
@@ -26,8 +26,8 @@ std::string joined(const std::string& root, std::string_view path) {
   return root.ends_with('/') ? fmt::format("{}{}", root, path) : fmt::format("{}/{}", root, path);
 }
 
-// The part of a path below the user's slice, in the hierarchy that systemd manages: that of version
-// 2, or "name=systemd" of version 1, or both alike. Empty: it is elsewhere.
+// The part of the cgroup path below the user's slice, in the hierarchy that systemd manages
+// (version 2, or "name=systemd" of version 1). Empty if the process is elsewhere.
 std::string_view within_slice(std::string_view cgroups, const std::string& slice) {
   for (const auto& [hierarchy, path] : cgroups_in(cgroups))
     if ((hierarchy.empty() || hierarchy == "name=systemd") && path.starts_with(slice))

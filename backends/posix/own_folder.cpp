@@ -28,7 +28,7 @@ tl::unexpected<Error> refuse(const std::string& path, const std::string& why) {
               fmt::format("remove '{}' on this host, or have its administrator do so", path));
 }
 
-// Why it could not be opened, in words that say more than the system's.
+// Explains why the folder could not be opened, with more detail than errno.
 tl::unexpected<Error> explain(int parent, const std::string& name, const std::string& path,
                               int error) {
   struct stat named {};
@@ -41,15 +41,14 @@ tl::unexpected<Error> explain(int parent, const std::string& name, const std::st
               fmt::format("cannot open directory '{}': {}", path, system_reason(error)));
 }
 
-// Opens a folder that is to be removed. A rank may have taken away its own right to enter it.
+// Opens a folder that is to be removed. A rank may have removed its own permission to enter it.
 Descriptor open_doomed(int parent, const std::string& name) {
   Descriptor folder(::openat(parent, name.c_str(), folder_flags));
   if (folder || errno != EACCES) return folder;
   const Descriptor closed(
       ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!closed) return {};
-  // fchmod does not work on an O_PATH descriptor; this name means exactly the folder that it has
-  // open.
+  // fchmod does not work on an O_PATH descriptor; this path refers to exactly the opened folder.
   if (::chmod(fmt::format("/proc/self/fd/{}", closed.get()).c_str(), own_only) != 0) return {};
   return Descriptor(::openat(closed.get(), ".", folder_flags));
 }
@@ -71,7 +70,7 @@ int remove_tree(int parent, const std::string& name, const std::atomic<bool>& ca
                 int depth) {
   if (cancelled) return ECANCELED;
   if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return 0;
-  // For a folder unlink says EISDIR on Linux, EPERM in POSIX.
+  // For a folder unlink fails with EISDIR on Linux, EPERM in POSIX.
   if (errno != EISDIR && errno != EPERM) return errno;
   if (depth == deepest_folder) return ELOOP;
   FolderReader folder(open_doomed(parent, name));
@@ -117,7 +116,7 @@ Descriptor open_below(int folder, const std::string& path, int flags) {
   how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
   const long opened = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
   if (opened >= 0) return Descriptor(static_cast<int>(opened));
-  // Kernels before 5.6 do not know it, and guards of containers may forbid it.
+  // Kernels before 5.6 do not have openat2, and seccomp filters of containers may forbid it.
   if (errno != ENOSYS && errno != EPERM && errno != EAGAIN) return {};
   return open_below_step_by_step(folder, path, flags);
 }

@@ -87,10 +87,10 @@ std::vector<int> children_of(int pid) {
 std::vector<int> all_processes() { return numbered_entries("/proc"); }
 
 std::optional<ProcessStatus> status_of(int pid) {
-  // "PID (NAME) STATE PPID PGRP SESSION ...": the name may hold anything, so the fields count from
-  // its end: what is the 22nd in proc(5), the start, is the 20th after the name.
+  // "PID (NAME) STATE PPID PGRP SESSION ...": the name may contain anything, so fields are counted
+  // from its end: the start time, the 22nd field in proc(5), is the 20th after the name.
   constexpr int session_field = 3;
-  constexpr int first_time_field = 11;  // of user and system, then those of children
+  constexpr int first_time_field = 11;  // user, system, then the two of reaped children
   constexpr int last_time_field = 14;
   constexpr int start_field = 19;
   constexpr int memory_field = 21;

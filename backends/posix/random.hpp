@@ -6,10 +6,10 @@
 
 namespace train {
 
-/// Bits that nobody can have guessed. (std::random_device would ask hosts for glibc 2.36.)
+/// Unpredictable bits. (std::random_device would need glibc 2.36 on hosts.)
 std::uint64_t random_bits();
 
-/// A word that nobody can have guessed, new at every call: 32 hexadecimal digits.
+/// An unpredictable word, new at every call: 32 hexadecimal digits.
 std::string new_nonce();
 
 }  // namespace train

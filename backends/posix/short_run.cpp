@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A child and what it has printed; it is ended with this.
+/// A child and its output. The destructor kills the child.
 class ShortRun {
  public:
   ShortRun(ConnectedProcess process, milliseconds limit, std::size_t most_output)
@@ -28,8 +28,8 @@ class ShortRun {
   ShortRun(const ShortRun&) = delete;
   ShortRun& operator=(const ShortRun&) = delete;
 
-  // Until it has closed its output and ended; false at the limit. Whatever it has started may keep
-  // its errors open.
+  // Reads until the child has closed its output and ended; false at the limit. Does not wait for
+  // the end of its standard error, which descendants of the child may keep open.
   bool finish() {
     bool is_open = true;
     bool has_errors = true;
@@ -46,7 +46,7 @@ class ShortRun {
     while (has_errors && is_readable(process_.errors)) has_errors = read(process_.errors, errors_);
     return true;
   }
-  // Of one that has ended.
+  // Reaps the child, which has ended.
   ExitStatus collect() {
     const auto status = reap(process_.pidfd.get(), Instant{0});
     process_.pid = -1;
@@ -68,7 +68,7 @@ class ShortRun {
     pollfd stream{from.get(), POLLIN, 0};
     return ::poll(&stream, 1, 0) > 0;
   }
-  // What is beyond the most is thrown away; false at the end.
+  // Drops bytes beyond `most_output_`; false at the end of the stream.
   bool read(const Descriptor& from, std::string& into) const {
     char buffer[4'096];
     const ssize_t count = read_some(from.get(), buffer, sizeof buffer);
@@ -91,7 +91,7 @@ Result<std::string> run_shortly(const ProgramCall& call, milliseconds limit,
                                 std::size_t most_output) {
   auto started = start_connected(call);
   if (!started) return tl::make_unexpected(started.error());
-  (void)::shutdown(started->stream.get(), SHUT_WR);  // nothing is said to it
+  (void)::shutdown(started->stream.get(), SHUT_WR);  // it gets no input
   ShortRun run(std::move(*started), limit, most_output);
   if (!run.finish())
     return fail(ErrorClass::host,

@@ -11,10 +11,10 @@
 
 namespace train {
 
-/// What a program has printed on its standard output, at most so many bytes, when it has ended with
-/// code 0 within the limit. Else why not, with the last line that it has printed on standard error:
-/// class `missing` where it cannot be executed, else `host`. It runs in a session of its own and is
-/// ended with its process group at the limit; one that hangs in the kernel is left.
+/// Runs a program and returns its standard output, at most `most_output` bytes, if it ends with
+/// code 0 within the limit. Else an error, with the last line of its standard error: class
+/// `missing` if it cannot be executed, else `host`. It runs in a session of its own and is killed
+/// with its process group at the limit; a process that hangs in the kernel is left.
 Result<std::string> run_shortly(const ProgramCall& call, milliseconds limit,
                                 std::size_t most_output = std::size_t{64} << 10);
 

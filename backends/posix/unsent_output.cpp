@@ -21,7 +21,7 @@ bool UnsentOutput::send_some() {
     if (count < 0) break;
     sent_ += static_cast<std::size_t>(count);
   }
-  // What was sent is moved away once it is most of all.
+  // Removes the sent bytes once they are at least half of the buffer.
   if (sent_ < size()) return true;
   bytes_.erase(0, sent_);
   sent_ = 0;

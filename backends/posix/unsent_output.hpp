@@ -7,23 +7,24 @@
 
 namespace train {
 
-/// Whether a call that failed with this errno value may succeed later: a non-blocking descriptor
-/// has nothing, or takes nothing, now, or a signal came.
+/// Whether a call that failed with this errno value may succeed later: a non-blocking descriptor is
+/// not ready, or a signal came.
 bool is_passing(int error);
 
-/// Calls that would wait fail from now on, for all who share the open file.
+/// Makes the open file non-blocking, for all processes that share it.
 void make_nonblocking(int fd);
 
-/// What is on its way to the reader of a non-blocking descriptor.
+/// Output that waits for the reader of a non-blocking descriptor.
 class UnsentOutput {
  public:
-  /// The descriptor stays open as long as this object.
+  /// The descriptor must stay open as long as this object exists.
   explicit UnsentOutput(int fd) : fd_(fd) {}
 
   void add(std::string_view bytes) { bytes_ += bytes; }
   std::size_t size() const { return bytes_.size() - sent_; }
   bool is_empty() const { return size() == 0; }
-  /// Writes as much as is taken now. False when nobody reads it any more.
+  /// Writes as much as the descriptor takes now. False when the descriptor has failed, such as when
+  /// its reader is gone.
   bool send_some();
 
  private:

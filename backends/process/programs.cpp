@@ -26,7 +26,7 @@ int ask_status(const std::string& path, struct stat& status, FileCalls* calls) {
   return noted(calls, "stat", path, [&] { return ::stat(path.c_str(), &status); });
 }
 
-// Checks with the effective ids, as exec and chdir do; this also respects ACLs and noexec mounts.
+// Checks with the effective ids, as exec and chdir do; respects ACLs and mount options as well.
 int ask_access(const std::string& path, FileCalls* calls) {
   return noted(calls, "access", path,
                [&] { return ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS); });

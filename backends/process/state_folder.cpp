@@ -131,8 +131,9 @@ class Search {
   }
 
   // Looks at all existing folders except `own`. Opens `train-UID` first although it has the lowest
-  // priority: if its maker has not seen a folder with a random name that this look misses as well,
-  // that folder is younger than `train-UID`, and its maker sees `train-UID`.
+  // priority: if its maker has not seen an existing folder with a random name, `train-UID` is
+  // younger than that folder, so this look, which reads the random names after that, sees that
+  // folder.
   Seen look(const StateFolder* own) const {
     const Place& first = places_.front();
     auto usual =

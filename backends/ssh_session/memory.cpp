@@ -15,7 +15,7 @@ void release_zero_pages(void* block, std::size_t size) {
   const std::size_t unaligned = reinterpret_cast<std::uintptr_t>(begin) % page;
   for (std::size_t at = unaligned == 0 ? 0 : page - unaligned; at + page <= size; at += page) {
     const bool is_zero = std::all_of(begin + at, begin + at + page, [](char c) { return c == 0; });
-    // Where it is refused the page stays.
+    // On failure the page stays.
     if (is_zero) (void)::madvise(begin + at, page, MADV_DONTNEED);
   }
 }

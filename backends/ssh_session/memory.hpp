@@ -5,8 +5,8 @@
 
 namespace train {
 
-/// Gives the whole pages of a block of private memory that hold nothing but zeros back to the
-/// system: they read as zeros as before, and take room again only when they are written to.
+/// Returns those pages of a block of private memory that contain only zeros to the system: they
+/// still read as zeros, and take memory again only when they are written to.
 void release_zero_pages(void* block, std::size_t size);
 
 }  // namespace train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent and its attempts: which there are, and what they share.
+// The agent and its attempts: which attempts exist, and what they share.
 #include "launcher/agent/agent.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,8 @@ AgentAttempt* Agent::find(AttemptId of) {
 
 void Agent::take_actions(AgentAttempt& attempt) {
   for (AgentAction& action : attempt.take_actions()) {
-    // Its ranks have no say any more in how long what they have printed waits to be read.
+    // Ranks that are being killed have no choice any more: their remaining output is kept, not
+    // dropped.
     if (std::holds_alternative<agent_action::KillTree>(action)) {
       output_.keep_the_rest_of(attempt.id());
       killed_at_ = now_;
@@ -65,7 +66,7 @@ bool Agent::has_processes() const {
                      [](const auto& entry) { return entry.second.has_processes(); });
 }
 
-// What may still run of a trial.
+// A running attempt or a surviving process of this trial, in words.
 std::optional<std::string> Agent::what_is_left_of(int trial) const {
   for (const auto& [id, attempt] : attempts_) {
     if (id.trial != trial) continue;
@@ -78,7 +79,7 @@ std::optional<std::string> Agent::what_is_left_of(int trial) const {
   return std::nullopt;
 }
 
-// Never two live processes of one rank and trial.
+// There must never be two live processes of one rank and trial.
 std::optional<std::string> Agent::reason_against(AttemptId of) const {
   if (auto left = what_is_left_of(of.trial)) return left;
   if (failure_) return "its agent has failed: " + failure_->reason;
@@ -107,9 +108,9 @@ void Agent::receive(const message::Prepare& m) {
   output_.set_rule(m.spool);
 }
 
-// The first attempt that wants the context has it looked for; others that come meanwhile wait for
-// the same. Where nobody waits any more, or it has failed, the next one has it looked for anew: its
-// launcher knows nothing of what has come.
+// The first attempt that wants the context starts the search for it; others that come meanwhile
+// wait for the same result. If no attempt waits any more, or the search has failed, the next
+// attempt starts it anew, since its launcher does not know how much has been taken.
 void Agent::provide_context(AgentAttempt& attempt) {
   if (!attempt.prepared().context || context_ == ContextState::there)
     return attempt.begin_check(context_directory_);
@@ -136,7 +137,7 @@ void Agent::handle(const agent_event::ContextTaken& event) {
 
 void Agent::handle(const agent_event::ContextReceived& event) {
   if (!is_heard(event.link)) return;
-  // Once the context has failed, pieces that were on their way are of no use.
+  // Once the context has failed, pieces still on their way are useless.
   if (context_ == ContextState::fetching) act(agent_action::TakeContext{event.bytes});
 }
 
@@ -180,8 +181,8 @@ void Agent::receive(const message::TakeLeases& m) {
   take_actions(*attempt);
 }
 
-// The leases are the trial's: what a later attempt holds is not an earlier one's to let go, nor is
-// what processes of another one may still use.
+// Leases belong to the trial: an earlier attempt must not release what a later one holds, nor what
+// processes of another attempt may still use.
 void Agent::receive(const message::DropLeases& m) {
   const auto newest = newest_.find(m.of.trial);
   if (newest == newest_.end() || m.of.attempt < newest->second) return;
@@ -199,7 +200,7 @@ void Agent::receive(const message::Go& m) {
   if (attempt == nullptr) return;
   // A launcher that says Go has heard that this host is ready.
   trusted_at_ = std::max(trusted_at_, attempt->ready_at());
-  // One that was on its way for so long that the launcher may have given this host up.
+  // The message may have travelled so long that the launcher has given this host up.
   const bool is_late = window_.count() > 0 && window_ < for_ever && now_ >= fence_at();
   if (is_late)
     attempt->go_too_late(now_);
@@ -215,7 +216,7 @@ RankCommand Agent::command_of(AttemptId of, int rank) const {
   return found->second.command_of(rank);
 }
 
-// A Stop may overtake the Prepare of another connection: then the attempt has ended before it came.
+// A Stop may overtake the Prepare on another connection: then the attempt ends before it begins.
 void Agent::receive(const message::Stop& m) {
   AgentAttempt* attempt = find(m.of);
   if (attempt == nullptr) {
@@ -233,7 +234,7 @@ void Agent::receive(const message::Stop& m) {
 void Agent::receive(const message::Forget& m) {
   const AgentAttempt* attempt = find(m.of);
   if (attempt == nullptr || !attempt->is_finished()) return;
-  // A launcher that has not heard of that may know no better.
+  // The launcher may not have heard of the survivor yet.
   if (attempt->survivor()) return;
   attempts_.erase(m.of);
   output_.forget(m.of);
@@ -241,7 +242,7 @@ void Agent::receive(const message::Forget& m) {
   send_output();
 }
 
-// Any of the last actions may not have been carried out, so those that end attempts are repeated.
+// The last actions may not have been carried out, so those that end attempts are repeated.
 void Agent::handle(const agent_event::Failed& event) { fail_attempts(event.reason); }
 
 void Agent::fail_attempts(const std::string& reason) {
@@ -257,12 +258,12 @@ void Agent::fail_attempts(const std::string& reason) {
 void Agent::handle(const agent_event::RankPrinted& event) {
   const AgentAttempt* attempt = find(event.of);
   const bool is_expected = attempt != nullptr && attempt->has_processes();
-  if (state_ == AgentState::abandoned || !is_expected) return;  // nobody will ever read it
+  if (state_ == AgentState::abandoned || !is_expected) return;  // there is no reader
   output_.push({event.of, event.rank}, event.stream, event.bytes, now_);
   send_output();
 }
 
-// All that it had printed has come by then.
+// All output of the rank has been pushed by now.
 void Agent::handle(const agent_event::RankEnded& event) {
   output_.keep_last_words_of(event.of, event.rank);
   tell_attempt(event);
@@ -293,7 +294,8 @@ void Agent::send_output() {
   while (auto chunk = may_send_output() ? output_.take() : nullptr)
     act(agent_action::SendOutput{std::move(chunk), output_packing_});
   for (auto& [of, attempt] : attempts_) {
-    // What is left of ranks that are being killed is not dropped, so it waits where others drop.
+    // The remaining output of ranks being killed is not dropped, so it waits even if others' output
+    // is dropped.
     const bool has_room = attempt.is_running() ? !output_.full() : output_.has_room();
     if (!has_room)
       attempt.pause_reading();
@@ -308,7 +310,7 @@ void Agent::send_output() {
   }
 }
 
-// That of a host where there is room is over in a moment.
+// Only reported when there is no room on the disk either: any other pause is over in a moment.
 void Agent::tell_blocked() {
   const bool is_any_paused = std::any_of(attempts_.begin(), attempts_.end(), [](const auto& entry) {
     return entry.second.is_reading_paused();

@@ -24,53 +24,56 @@ struct AgentIdentity {
   std::int64_t uid = 0;  ///< of its ranks as well
 };
 
-/// What the agent is to its launcher. What becomes of its attempts is `AgentAttemptState`.
+/// The relation of the agent to its launcher. The states of its attempts are `AgentAttemptState`.
 enum class AgentState { waiting, serving, abandoned, gone };
 const StateTable<AgentState>& agent_states();
 
-/// The decisions of the agent of one task on one host, and nothing else: events in, actions out.
-/// It serves any number of attempts: those of one trial one after the other, those of several
-/// trials beside each other, `most_attempts` at once. Whatever is said of an attempt that is known
-/// changes nothing when it is said again.
+/// The decisions of the agent of one task on one host, and nothing else: events in, actions out. It
+/// serves any number of attempts, `most_attempts` at once: those of one trial one after the other,
+/// those of several trials in parallel. A message about a known attempt is idempotent: repeating it
+/// changes nothing.
 class Agent {
  public:
-  /// A launcher that is silent for so long is lost, where there is no reconnect window: its
-  /// heartbeats come every two seconds.
+  /// Without a reconnect window, a launcher that is silent for this long is lost. Its heartbeats
+  /// come every two seconds.
   static constexpr milliseconds silence_limit{40'000};
-  /// When a launcher's stream ends that was heard so recently, the launcher has died; else the
-  /// network has.
+  /// If the launcher's stream ends within this time after its last message, the launcher has died;
+  /// otherwise the network has failed.
   static constexpr milliseconds sign_of_life{4'000};
 
-  /// With ranks that outlive any launcher, the last of them ended so long ago without anybody who
-  /// has asked for what they have printed: nobody will.
+  /// When ranks may outlive any launcher: the agent leaves this long after the last rank has ended
+  /// or the launcher was last heard, whichever is later. By then no launcher is expected to fetch
+  /// the output.
   static constexpr std::chrono::hours idle_limit{7 * 24};
 
-  /// Once it is dismissed and nothing runs any more, the launcher gets so long to say goodbye.
+  /// Once the agent is dismissed and nothing runs any more, it waits this long for the launcher's
+  /// goodbye.
   static constexpr milliseconds dismissal_limit{5'000};
-  /// From then on a launcher that has not taken all output, or is out of reach and may come back,
-  /// is waited for so long in all: a machine that shuts down kills what is left after 90 s.
+  /// Longest wait in all, from the dismissal on, for a launcher that has not taken all output, or
+  /// is out of reach and may come back. A machine that shuts down kills the remaining processes
+  /// after 90 s.
   static constexpr milliseconds longest_dismissal{60'000};
 
-  /// A kill that takes longer than its driver takes to give up hangs.
+  /// A kill that has not finished after this time hangs: it is longer than the driver itself tries.
   static constexpr milliseconds kill_patience{30'000};
 
   explicit Agent(AgentIdentity identity, std::size_t output_capacity = OutputQueue::usual_capacity);
 
   /// Takes one event; the actions are to be carried out in order.
   std::vector<AgentAction> on(const AgentEvent& event, Instant now);
-  /// When a Tick is wanted, if at all.
+  /// When the next Tick is due; nothing: no Tick is needed.
   std::optional<Instant> next_deadline() const;
   bool gone() const { return state_ == AgentState::gone; }
-  /// What a rank that is to be started executes: its environment lacks only the host's session
-  /// environment, and every at-launch value is filled in. Made when it is asked for, since the
+  /// What a rank executes when it is started: its environment lacks only the host's session
+  /// environment, and every at-launch value is filled in. Computed on each call, since the
   /// environments of many ranks can be long.
   RankCommand command_of(AttemptId of, int rank) const;
   const TrackedState<AgentState>& state() const { return state_; }
-  /// The attempts that have come and are not forgotten.
+  /// The attempts that were prepared or stopped, and not forgotten.
   const std::map<AttemptId, AgentAttempt>& attempts() const { return attempts_; }
 
  private:
-  /// What is known of the context of the task.
+  /// State of the context of the task.
   enum class ContextState { unknown, fetching, there, failed };
 
   void handle(const agent_event::Dismissed& event);
@@ -100,7 +103,7 @@ class Agent {
   void refuse(LinkId link, const message::Attach& m);
   bool is_stuck() const;
   message::LeftBehind left_behind() const;
-  /// Whether what comes on a link is the launcher's.
+  /// Whether a message on this link comes from the current launcher.
   bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
   void receive(const message::Probe& m);
@@ -113,7 +116,7 @@ class Agent {
   void receive(const message::Ping& m);
   void receive(const message::Bye& m);
   template <class Other>
-  void receive(const Other&) {}  // messages of the agent itself: nobody sends them here
+  void receive(const Other&) {}  // messages that only agents send: ignored
 
   template <class Action>
   void act(Action action) {
@@ -129,10 +132,10 @@ class Agent {
       take_actions(*attempt);
     }
   }
-  /// Its actions become the agent's; what it says goes nowhere without a launcher.
+  /// Moves the attempt's actions to the agent's; drops its messages while there is no launcher.
   void take_actions(AgentAttempt& attempt);
   std::optional<std::string> what_is_left_of(int trial) const;
-  /// Why an attempt cannot be begun beside those that there are.
+  /// Why an attempt cannot begin now beside the existing ones; nothing: it can.
   std::optional<std::string> reason_against(AttemptId of) const;
   void provide_context(AgentAttempt& attempt);
   bool is_context_awaited() const;
@@ -140,7 +143,7 @@ class Agent {
   bool is_any_running() const;
   bool has_processes() const;
 
-  /// With a window, ranks that were started outlive a connection, and none outlives the fence.
+  /// With a window, started ranks outlive a connection; no rank outlives the fence.
   bool has_window() const;
   bool has_fence() const { return has_window() && window_ < for_ever; }
   bool is_window_open() const;
@@ -165,26 +168,27 @@ class Agent {
   AgentIdentity identity_;
   TrackedState<AgentState> state_{agent_states()};
   std::map<AttemptId, AgentAttempt> attempts_;
-  std::map<int, int> newest_;  ///< attempt that has come, by trial; forgotten ones too
-  std::set<int> holding_;      ///< trials that may hold something of the host
+  std::map<int, int> newest_;  ///< newest attempt of each trial, forgotten ones included
+  std::set<int> holding_;      ///< trials that may hold leases of the host
   ContextState context_ = ContextState::unknown;
   std::string context_directory_;
   std::optional<LinkId> link_;  ///< to the launcher
   std::uint64_t epoch_ = 0;     ///< of the last Attach
   std::uint64_t connection_ = 0;
-  std::string launcher_;  ///< as it names itself
+  std::string launcher_;  ///< its name for itself
   std::optional<message::AgentFailed> failure_;
   bool has_started_ = false;       ///< some attempt was told to start
   milliseconds window_{0};         ///< `fence_window` of the last Prepare
   milliseconds launcher_wait_{0};  ///< of the last Prepare
   OutputPacking output_packing_ = OutputPacking::none;
   Instant attached_at_{0};
-  Instant trusted_at_{0};  ///< the launcher has heard from us since; the fence is reckoned from it
+  /// the launcher has heard from this agent since then; the fence counts from it
+  Instant trusted_at_{0};
   std::optional<Instant> told_fence_;
-  std::optional<Instant> death_at_;  ///< the launcher has died: when it is not waited for any more
-  Instant killed_at_{0};             ///< what is left of an attempt was last to be killed
-  Instant idle_since_{0};            ///< the last processes have ended
-  Instant all_taken_at_{0};          ///< the launcher has last had all output
+  std::optional<Instant> death_at_;  ///< the launcher has died: waited for until then
+  Instant killed_at_{0};             ///< when an attempt was last told to be killed
+  Instant idle_since_{0};            ///< when the last processes ended
+  Instant all_taken_at_{0};          ///< when the launcher last had all output
   std::optional<Instant> dismissed_at_;
   bool has_said_blocked_ = false;
   std::optional<Instant> told_usage_at_;  ///< on this connection

@@ -11,10 +11,11 @@ namespace train {
 
 namespace {
 
-// Of all error files that are kept in case they have to be told again. Further ones are told once.
+// Total size of the error files that are kept to be repeated after a reconnect. Further ones are
+// told once.
 constexpr std::size_t most_kept_error_files = 4u << 20;
 
-// Where a message takes the place of an earlier one rather than being a further fact.
+// Whether a message replaces an earlier one instead of being another fact.
 bool is_same_fact(const Message& one, const Message& other) {
   if (const auto* port = std::get_if<message::PortTaken>(&one)) {
     const auto* also = std::get_if<message::PortTaken>(&other);
@@ -83,7 +84,7 @@ std::vector<Message> AgentAttempt::facts() const {
   return facts;
 }
 
-// Nobody but the kernel knows what ranks that have ended have left.
+// Processes that ended ranks have left behind are known only to the kernel.
 std::vector<message::Survivor> AgentAttempt::processes_left() const {
   std::vector<message::Survivor> left = survivors_;
   for (const Message& fact : facts_) {
@@ -201,7 +202,7 @@ RankCommand AgentAttempt::complete(const RankCommand& command, int threads) cons
   return complete;
 }
 
-// Only now is it known which devices their slots are.
+// Runs at Go: the devices of the slots are not known earlier.
 void AgentAttempt::bind_ranks() {
   if (prepare_.cpu_binding.mode == CpuBinding::none) return;
   std::vector<std::vector<int>> nodes;
@@ -254,7 +255,7 @@ void AgentAttempt::on(const agent_event::RankEnded& event) {
   RankState& rank = ranks_[event.rank];
   if (rank == RankState::ended) return;
   rank = RankState::ended;
-  // Its end may be told long after it happened, since its pipes are read first. A rank that ended
+  // The end may be told long after it happened, since the pipes are read first. A rank that ended
   // before the stop ended by itself.
   const bool after_stop = stopped_at_ && event.at >= *stopped_at_;
   state_fact(message::RankEnded{event.rank,
@@ -274,7 +275,8 @@ void AgentAttempt::on(const agent_event::RankEnded& event) {
   after_rank_ended();
 }
 
-// What is measured beside the loop may be told of before the start of a rank, or after its end.
+// Measurements are made outside of the loop, so they may arrive before the start of a rank or after
+// its end.
 void AgentAttempt::on(const agent_event::RanksMeasured& event) {
   for (const UsageOfRank& each : event.ranks) {
     const auto rank = ranks_.find(each.rank);
@@ -303,7 +305,7 @@ void AgentAttempt::after_rank_ended() {
   const bool all_ended = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
     return entry.second == RankState::ended;
   });
-  // Even when every rank has ended by itself, what they left in the background must go.
+  // Even if every rank has ended by itself, their background processes must go.
   if (all_ended && is_running()) kill_tree();
 }
 
@@ -317,10 +319,9 @@ bool AgentAttempt::on(const agent_event::TreeKilled& event) {
 
 void AgentAttempt::stop(const message::Stop& how, Instant now) {
   if (is_running()) return stop_ranks(how, now);
-  // What looks at the host writes there, where another attempt must not meet it.
+  // A running check still writes into the run directory, where it must not meet another attempt.
   if (state_ == AgentAttemptState::checking) return kill_tree();
-  if (!has_processes() && !awaits_output())
-    finish();  // it may have failed when it was told to start
+  if (!has_processes() && !awaits_output()) finish();  // Go may have failed the attempt already
 }
 
 void AgentAttempt::finish() {
@@ -334,7 +335,7 @@ void AgentAttempt::stop_by_itself(message::OwnStop why, std::optional<millisecon
   if (!is_running()) return;
   if (own_stop_ == message::OwnStop::none) {
     own_stop_ = why;
-    // An old connection may carry on, on which no Hello tells of it.
+    // An old connection may carry on, without a Hello that would tell this.
     say(message::StopsRanks{why, now});
   }
   message::Stop how = usual_stop();
@@ -357,7 +358,7 @@ void AgentAttempt::abandon(Instant now) {
   if (!has_processes()) state_.become(AgentAttemptState::finished);
 }
 
-// Another request may leave less time, never more.
+// A later request may shorten the time, never extend it.
 void AgentAttempt::stop_ranks(const message::Stop& how, Instant now) {
   const bool first_time = !stopped_at_;
   if (first_time) stopped_at_ = now;
@@ -393,8 +394,8 @@ void AgentAttempt::kill_tree() {
   act(agent_action::KillTree{of_});
 }
 
-// Ranks that are being killed wait as well: one that cannot be killed may print for ever. What is
-// in their pipes when they end is read all the same.
+// Reading also pauses for ranks that are being killed: one that cannot be killed may print forever.
+// What is in the pipes when the ranks end is read in any case.
 void AgentAttempt::pause_reading() {
   if (has_processes() && !std::exchange(is_reading_paused_, true))
     act(agent_action::PauseReading{of_});

@@ -16,13 +16,14 @@
 
 namespace train {
 
-/// A stream from a launcher: a number that no other one has had.
+/// A stream from a launcher: a number that is never reused.
 using LinkId = int;
 
-/// What happens to an agent. Instants are its own clock. What is about one attempt says which.
+/// What happens to an agent. Instants are on the agent's own clock. Events that concern one attempt
+/// name it.
 namespace agent_event {
-/// A stream to a launcher is over: it left, died, or its connection broke. Not told of one that the
-/// agent or its driver has closed.
+/// A stream from a launcher has ended: the launcher left or died, or the connection broke. Not sent
+/// for a stream that the agent or its driver has closed.
 struct LinkDown {
   LinkId link = 0;
 };
@@ -31,46 +32,47 @@ struct Received {
   LinkId link = 0;
   Message message;
 };
-/// The guard is gone, or the machine shuts down: the ranks are stopped, and the agent leaves.
-/// Again: nothing is waited for any more.
+/// The guard is gone, or the machine shuts down: the ranks are stopped, and the agent leaves. A
+/// second Dismissed ends all waiting.
 struct Dismissed {};
-/// The host lacks the context, and has taken so many bytes of it so far; first 0.
+/// The host lacks the context, and has taken this many bytes of it so far; first 0.
 struct ContextTaken {
   std::uint64_t bytes = 0;
 };
-/// A piece of the context has come.
+/// A piece of the context has arrived.
 struct ContextReceived {
   LinkId link = 0;
   std::string bytes;
 };
-/// A copy of the context is there, for this task alone: all its attempts use it.
+/// A copy of the context is ready, for this task alone: all its attempts use it.
 struct ContextReady {
   std::string directory;  ///< absolute
 };
 struct ContextFailed {
   Error why;
 };
-/// What CheckHost found: nothing wrong, or the problems.
+/// Result of CheckHost: nothing wrong, or the problems.
 struct HostChecked {
   std::vector<Diagnostic> problems = {};
   std::vector<int> held_ports = {};
   std::string run_directory = {};
-  /// Of the problems: `missing`, or `host` where the host itself is in trouble.
+  /// Class of the problems: `missing`, or `host` if the host itself is in trouble.
   ErrorClass error_class = ErrorClass::missing;
   HostGpus gpus = {};
   AttemptId of = {};
   std::string checkpoint_mark = {};          ///< as in message::Ready
   bool ends_with_login = false;              ///< likewise
   std::vector<LeaseHolder> in_the_way = {};  ///< as in message::Leases
-  HostNetworks networks = {};                ///< where they were asked for
-  CpuTopology cpus = {};                     ///< where ranks are to be bound
+  HostNetworks networks = {};                ///< if they were asked for
+  CpuTopology cpus = {};                     ///< if ranks are to be bound
 };
-/// What came of ProbeHosts.
+/// Result of ProbeHosts.
 struct HostsProbed {
   std::vector<ProbeResult> results = {};
   AttemptId of = {};
 };
-/// What came of TakeLeases: all is held, somebody is in the way, or nothing can be held there.
+/// Result of TakeLeases: all leases are held, another holder is in the way, or leases cannot be
+/// held on this host.
 struct LeasesTried {
   std::vector<LeaseHolder> in_the_way = {};
   std::vector<Diagnostic> problems = {};
@@ -87,8 +89,8 @@ struct RankNotStarted {
   ErrorClass error_class = ErrorClass::missing;
   AttemptId of = {};
 };
-/// A call of CheckHost or StartRank has not come back yet, or memory of GPUs is not free yet; comes
-/// again and again while it lasts.
+/// A call of CheckHost or StartRank has not returned yet, or the memory of GPUs is not free yet;
+/// repeated while it lasts.
 struct Blocked {
   std::string what;
   milliseconds so_far{0};
@@ -106,8 +108,8 @@ struct PortTaken {
   std::int64_t uid = 0;
   AttemptId of = {};
 };
-/// An exception came where none is expected, while actions were carried out: some of them may not
-/// have been.
+/// An unexpected exception came while actions were carried out: some of them may not have been
+/// carried out.
 struct Failed {
   std::string reason;
 };
@@ -117,7 +119,7 @@ struct RankPrinted {
   std::string_view bytes;  ///< valid during the call
   AttemptId of = {};
 };
-/// The process of a rank has ended and what it had printed by then has been read.
+/// The process of a rank has ended, and all output that it had printed by then has been read.
 struct RankEnded {
   int rank = 0;
   std::optional<int> code;
@@ -131,7 +133,7 @@ struct RankEnded {
   std::optional<RankUsage> usage = {};
   std::string parent_end = {};  ///< likewise
 };
-/// What ranks that run use by now.
+/// What running ranks use now.
 struct RanksMeasured {
   std::vector<UsageOfRank> ranks;
   AttemptId of = {};
@@ -159,15 +161,15 @@ using AgentEvent =
                  agent_event::RanksMeasured, agent_event::TreeKilled, agent_event::Spooled,
                  agent_event::Tick>;
 
-/// What an agent wants done, in order.
+/// What an agent asks of its driver, in order.
 namespace agent_action {
-/// Send on this link, which stands for the launcher from now on.
+/// Send on this link, which is the launcher's from now on.
 struct UseLink {
   LinkId link = 0;
 };
 struct CloseLink {
   LinkId link = 0;
-  /// Said before, unless something else has not got through yet.
+  /// Sent before closing, unless earlier bytes are still waiting to be sent.
   std::optional<Message> last_word = {};
 };
 struct SendMessage {
@@ -177,14 +179,13 @@ struct SendOutput {
   std::shared_ptr<const OutputChunk> chunk;
   OutputPacking packing = OutputPacking::none;
 };
-/// Do this with the file of the output that waits, after all that was asked before. Answer with
-/// Spooled.
+/// Do this work on the spool file, after all that was asked before. Answer with Spooled.
 struct Spool {
   SpoolWork work;
 };
 /// Make a copy of the context for this task; asked for once. Answer with ContextReady or
-/// ContextFailed; or, when it is not on this host, with ContextTaken first and again for each
-/// TakeContext.
+/// ContextFailed. If the context is not on this host, answer with ContextTaken first, and again for
+/// each TakeContext.
 struct FindContext {
   Context context;
 };
@@ -192,37 +193,38 @@ struct FindContext {
 struct TakeContext {
   std::string bytes;
 };
-/// Look whether every rank's working directory and program are there, and the interface that they
-/// are told, count the GPUs, list the networks and answer those that look for the host, hold as
-/// many ports as asked, and write the files into the run directory, where nothing stays that an
-/// earlier attempt was told. Answer with HostChecked.
+/// Check that every rank's working directory and program and the declared network interface exist,
+/// count the GPUs, list the networks and answer probes of other hosts, hold as many ports as asked,
+/// and write the files into the run directory. Nothing of an earlier attempt stays in the run
+/// directory. Answer with HostChecked.
 struct CheckHost {
   message::Prepare prepare;
   AttemptId of = {};
 };
-/// Look which of these hosts are reached. Answer with HostsProbed.
+/// Check which of these hosts can be reached. Answer with HostsProbed.
 struct ProbeHosts {
   std::vector<ProbeTarget> targets;
   bool is_thorough = false;  ///< every address is waited for
   AttemptId of = {};
 };
-/// Try once more to hold what the attempt is to hold. Answer with LeasesTried.
+/// Try once more to take the leases of the attempt. Answer with LeasesTried.
 struct TakeLeases {
   AttemptId of = {};
 };
-/// Let go what the attempt holds; it may try again.
+/// Release the leases of the attempt; it may try again.
 struct DropLeases {
   AttemptId of = {};
 };
-/// Nothing of the trial runs, and nothing follows: let go what it holds, and forget what it wanted.
+/// Nothing of the trial runs, and no attempt follows: release its leases, and forget what it
+/// wanted.
 struct EndLeases {
   int trial = 0;
 };
-/// The ranks start: others are told that what is held stays so.
+/// The ranks start: mark the leases as running, so that other tasks do not wait for them.
 struct ConfirmLeases {
   AttemptId of = {};
 };
-/// Execute one rank, with what `Agent::command_of` says. Answer with RankStarted or RankNotStarted.
+/// Execute one rank, as `Agent::command_of` says. Answer with RankStarted or RankNotStarted.
 struct StartRank {
   int rank = 0;
   AttemptId of = {};
@@ -231,40 +233,41 @@ struct StartRank {
 struct ReleasePorts {
   AttemptId of = {};
 };
-/// Make the stop file of the attempt, which tells its ranks to end. The signals that follow wait
-/// until it is there, or cannot be made, or has taken too long.
+/// Make the stop file of the attempt, which tells its ranks to end. Later signals wait until the
+/// file exists, cannot be made, or has taken too long.
 struct MakeStopFile {
   AttemptId of = {};
 };
-/// The stop signal to the process group of a rank.
+/// Send the stop signal to the process group of a rank.
 struct TerminateRank {
   int rank = 0;
   AttemptId of = {};
   int signal = 15;
 };
-/// KILL to everything that this attempt has started, until nothing is left of it, and to nothing
-/// else. RankEnded follows for each rank that was alive, then TreeKilled.
+/// Send KILL to every process that this attempt has started, until none is left, and to no other
+/// process. RankEnded follows for each rank that was alive, then TreeKilled.
 struct KillTree {
   AttemptId of = {};
 };
-/// All that is kept of an attempt goes: its ports, its descriptors, what is known of its ranks.
+/// Release everything that is kept for an attempt: its ports, its descriptors, the state of its
+/// ranks.
 struct ForgetAttempt {
   AttemptId of = {};
 };
-/// All ranks must be dead at this instant, even when the agent is not there to see to it; nothing:
-/// there are none.
+/// All ranks must be dead at this instant, even if the agent is gone and cannot kill them (the
+/// guard does it then). Nothing: there is no such instant.
 struct SetFence {
   std::optional<Instant> at;
 };
-/// Stop reading the pipes of the attempt's ranks, or go on. What a rank has printed when it ends is
-/// read all the same.
+/// Stop reading the pipes of the attempt's ranks, or resume. What is in a rank's pipe when it ends
+/// is read in any case.
 struct PauseReading {
   AttemptId of = {};
 };
 struct ResumeReading {
   AttemptId of = {};
 };
-/// The agent has nothing left to do; the process ends, and what it made on the host goes.
+/// The agent has nothing left to do; the process ends, and removes what it made on the host.
 struct Leave {};
 }  // namespace agent_action
 

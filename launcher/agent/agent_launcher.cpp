@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent and its launcher: which connection counts, what a new one is told, and what becomes of
-// the ranks when there is none.
+// The agent and its launcher: which connection counts, what a new one is told, and what happens to
+// the ranks without a launcher.
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
@@ -10,7 +10,7 @@ namespace train {
 
 namespace {
 
-// The guard hears of a fence that has moved by so much of the window.
+// The guard is told of a fence that has moved by at least this fraction (1/20) of the window.
 constexpr int fence_step = 20;
 
 }  // namespace
@@ -26,8 +26,8 @@ void Agent::handle(const agent_event::Received& event) {
   std::visit([this](const auto& m) { receive(m); }, event.message);
 }
 
-// Whoever says something else before Attach is no launcher. One that was given up is not listened
-// to any more, but need not be told: its connection ends with this process.
+// A client that sends anything before Attach is not a launcher. A launcher that was given up is
+// ignored; its connection ends with this process.
 bool Agent::is_heard(LinkId link) {
   if (link_ == link) {
     last_heard_ = now_;
@@ -37,7 +37,7 @@ bool Agent::is_heard(LinkId link) {
   return false;
 }
 
-// A connection may be found dead by one side long before the other: the newer one counts.
+// One side may find a connection dead long before the other: the newer connection counts.
 void Agent::attach(LinkId link, const message::Attach& m) {
   const bool is_same_epoch = epoch_ > 0 && m.epoch == epoch_;
   const bool is_newer = m.epoch > epoch_ || (is_same_epoch && m.connection > connection_);
@@ -64,7 +64,7 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   if (failure_) say(*failure_);
   has_said_blocked_ = false;
   told_usage_at_.reset();
-  // Of attempts that are forgotten nothing is to be sent.
+  // Output of forgotten attempts is not sent.
   auto positions = m.positions;
   std::erase_if(positions, [this](const auto& at) { return !attempts_.contains(at.of); });
   if (!output_.resume(positions, m.credit)) return give_up_launcher();
@@ -72,9 +72,9 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   send_output();
 }
 
-// Of a launcher that speaks another version the epoch is not known: it hears no more than ours. One
-// that was given up, or its successor, may wait for the end of what was started here: it hears
-// nothing while that may come soon, and comes again.
+// The epoch of a launcher with another protocol version is not known: it gets only a Hello with
+// this version. A launcher that was given up, or its successor, may wait here for the end of the
+// ranks: it gets no answer while that end may come soon, and has to try again.
 void Agent::refuse(LinkId link, const message::Attach& m) {
   agent_action::CloseLink close{link};
   if (m.version != wire_version)
@@ -100,8 +100,8 @@ message::LeftBehind Agent::left_behind() const {
   return left;
 }
 
-// A launcher whose machine has lost its power lacks output that another one had: as before, it is
-// told the end behind that.
+// A launcher whose machine lost power may lack output that was acknowledged before: the end of an
+// attempt is then told after that output.
 void Agent::tell_facts() {
   for (auto& [of, attempt] : attempts_) {
     attempt.owe_end(!output_.empty(of));
@@ -116,7 +116,7 @@ bool Agent::is_window_open() const { return has_window() && state_ != AgentState
 
 Instant Agent::fence_at() const { return trusted_at_ + window_; }
 
-// The ranks are told to end before they have to be dead.
+// The ranks are told to end some time before they must be dead.
 Instant Agent::last_call_of(const AgentAttempt& attempt) const {
   const message::Prepare& prepared = attempt.prepared();
   return fence_at() - std::min(prepared.stop_notice + prepared.stop_grace, window_ / 4);
@@ -127,15 +127,15 @@ bool Agent::is_awaited() const {
 }
 
 void Agent::receive(const message::Ping& m) {
-  // Only what we have said ourselves is believed.
+  // A value from the future is not trusted: this agent cannot have sent that pong.
   trusted_at_ = std::max(trusted_at_, std::min(m.newest_pong, now_));
   say(message::Pong{m.sent, now_});
   tell_usage(m);
   send_output();
 }
 
-// Behind the answer, which tells how far clocks are apart. Once a later answer has arrived, what
-// was told has, too.
+// Sent after the pong, which serves to compare the clocks. Once a later pong has arrived at the
+// launcher, the usage sent before it has arrived too.
 void Agent::tell_usage(const message::Ping& m) {
   if (told_usage_at_ && m.newest_pong <= *told_usage_at_) return;
   for (auto& [of, attempt] : attempts_) {
@@ -146,17 +146,17 @@ void Agent::tell_usage(const message::Ping& m) {
   }
 }
 
-// Answers to pings travel behind the output. While none has got through for long, as on a slow
-// line, what they wait behind does not grow, or the fence would end ranks for printing too much.
+// Pongs travel behind the output. While no pong has got through for long, as on a slow line, the
+// amount of queued output must not grow: otherwise the fence would end ranks for printing too much.
 bool Agent::may_send_output() const {
-  constexpr milliseconds least_lag{6'000};  // a ping and its answer are up to 4 s old as they are
+  constexpr milliseconds least_lag{6'000};  // a ping and its pong are up to 4 s old anyway
   if (!link_) return false;
   const nanoseconds lag = now_ - std::max(trusted_at_, attached_at_);
   return !is_window_open() || lag < std::max(nanoseconds(window_) / 4, nanoseconds(least_lag));
 }
 
 void Agent::handle(const agent_event::LinkDown& event) {
-  if (state_ == AgentState::waiting) return leave();  // its maker has gone without a word
+  if (state_ == AgentState::waiting) return leave();  // its starter has gone
   if (link_ != event.link) return;
   if (!is_window_open()) return give_up_launcher();
   link_.reset();
@@ -164,8 +164,8 @@ void Agent::handle(const agent_event::LinkDown& event) {
   if (has_died && launcher_wait_ < for_ever) death_at_ = now_ + launcher_wait_;
 }
 
-// What its ranks print until they end reaches the launcher, as long as that takes it. A second
-// time: nobody is waited for.
+// The output of the ranks reaches the launcher until they have ended, however long that takes. A
+// second dismissal ends all waiting.
 void Agent::handle(const agent_event::Dismissed&) {
   const bool has_news =
       state_ == AgentState::serving && (has_processes() || !output_.empty() || has_news_to_tell());
@@ -174,7 +174,7 @@ void Agent::handle(const agent_event::Dismissed&) {
   fail_attempts("a signal has told it to end");
 }
 
-// Of one that is away nobody knows whether it has heard of the ends.
+// Of a launcher that is away it is not known whether it has heard of the ends.
 bool Agent::has_news_to_tell() const {
   const bool is_away = !link_ || now_ - last_heard_ > sign_of_life;
   return is_away ? is_awaited() && !attempts_.empty() : !output_.empty();
@@ -189,7 +189,8 @@ Instant Agent::dismissal_end() const {
 
 void Agent::give_up_launcher() {
   link_.reset();
-  // Nobody will read what the ranks print; a full pipe must not keep them from ending.
+  // The output of the ranks is discarded from here on; the pipes are still drained, so that a full
+  // pipe does not keep a rank from ending.
   output_.clear();
   if (!has_processes()) return leave();
   state_.become(AgentState::abandoned);
@@ -200,7 +201,7 @@ void Agent::give_up_launcher() {
   }
 }
 
-// Time has passed.
+// Time has passed: checks the deadlines of the launcher and of the attempts.
 void Agent::watch_launcher() {
   for (auto& [of, attempt] : attempts_) {
     watch_attempt(attempt);
@@ -218,7 +219,7 @@ void Agent::watch_launcher() {
 
 void Agent::watch_attempt(AgentAttempt& attempt) {
   if (!has_window() || !attempt.is_running()) return;
-  // Whoever has given up whom: by now the launcher may say that the ranks are dead.
+  // Even after the launcher was given up: from now on it may declare the ranks dead.
   if (now_ >= fence_at())
     return attempt.stop_by_itself(message::OwnStop::silence, milliseconds(0), now_);
   if (!is_window_open() || attempt.is_stopping()) return;
@@ -239,7 +240,7 @@ std::optional<Instant> Agent::next_deadline() const {
     if (const auto next = attempt.next_deadline()) consider(*next);
     if (!has_window() || !attempt.is_running()) continue;
     if (has_fence()) consider(fence_at());
-    // Ranks that are being stopped for another reason end without these.
+    // Ranks that are already being stopped need no further deadline.
     if (!is_window_open() || attempt.is_stopping()) continue;
     if (has_fence()) consider(last_call_of(attempt));
     if (death_at_) consider(*death_at_);
@@ -247,7 +248,7 @@ std::optional<Instant> Agent::next_deadline() const {
   if (dismissed_at_ && !has_processes()) consider(dismissal_end());
   if (!is_window_open()) {
     if (link_) consider(last_heard_ + silence_limit);
-  } else if (!has_processes()) {  // what is being killed takes what it takes
+  } else if (!has_processes()) {  // a kill has no deadline of its own
     if (has_fence()) consider(fence_at());
     if (death_at_) consider(*death_at_);
     if (!has_fence()) consider(idle_end());

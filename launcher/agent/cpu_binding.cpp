@@ -23,7 +23,7 @@ struct Core {
 
 enum class Areas { nodes, sockets };
 
-// Area by area. A core is where its first CPU is.
+// Sorted by area. A core belongs to the area of its first CPU.
 std::vector<Core> cores_of(const CpuTopology& topology, Areas areas) {
   std::map<int, Core> by_number;
   for (const Cpu& cpu : topology.cpus) {
@@ -52,8 +52,9 @@ std::set<int> areas_of(const std::vector<Core>& cores, const std::vector<int>& n
   return areas;
 }
 
-// The areas of the `i`-th of `count` ranks that could be anywhere: the one in which the middle of
-// its part of the cores lies; where there are more areas than ranks, all that its part touches.
+// The areas of the `i`-th of `count` ranks without known nodes. Each such rank has an even part of
+// the cores; its area is where the middle of that part lies. With more areas than ranks: all areas
+// that the part touches.
 std::set<int> dealt(const std::vector<Core>& cores, std::size_t i, std::size_t count) {
   const std::size_t all = cores.size();
   if (count >= count_areas(cores)) return {cores[(2 * i + 1) * all / (2 * count)].area};
@@ -63,7 +64,7 @@ std::set<int> dealt(const std::vector<Core>& cores, std::size_t i, std::size_t c
   return areas;
 }
 
-// There is at least one core.
+// Needs at least one core.
 std::vector<std::set<int>> homes_of(const std::vector<Core>& cores, const Nodes& nodes) {
   std::vector<std::set<int>> homes;
   for (const std::vector<int>& of_rank : nodes) homes.push_back(areas_of(cores, of_rank));
@@ -74,7 +75,7 @@ std::vector<std::set<int>> homes_of(const std::vector<Core>& cores, const Nodes&
   return homes;
 }
 
-// Every core with the ranks that may have it.
+// Maps every core to the ranks that may use it.
 class Division {
  public:
   Division(std::vector<Core> cores, const Nodes& nodes) : cores_(std::move(cores)) {
@@ -103,7 +104,7 @@ class Division {
     return sorted(std::move(shares));
   }
 
-  // Of ranks that get no core, `threads` is 0.
+  // For a rank that gets no core, `threads` is 0.
   std::vector<CpuShare> own() const {
     std::vector<CpuShare> shares(ranks_);
     for (const auto& [number, area] : areas_) {
@@ -148,7 +149,7 @@ CpuShares not_bound(std::size_t ranks) {
   return {std::vector<CpuShare>(ranks, CpuShare{{}, ranks > 1 ? 1 : 0})};
 }
 
-// Of a host that the trial has for itself.
+// For a host that the trial has for itself.
 CpuShares share_whole_host(const CpuTopology& topology, const Nodes& nodes) {
   for (const Areas areas : {Areas::nodes, Areas::sockets}) {
     const Division division(cores_of(topology, areas), nodes);
@@ -171,7 +172,7 @@ std::string_view value_of(const std::vector<EnvironmentEntry>& environment, std:
   return {};
 }
 
-// The elements of `all` at these positions; positions that there are not are passed over.
+// The elements of `all` at these positions; positions out of range are skipped.
 std::vector<int> at(const std::vector<int>& all, const std::vector<int>& positions) {
   std::vector<int> some;
   for (const int position : positions)
@@ -205,7 +206,8 @@ CpuShares share_cpus(const CpuTopology& topology, const Nodes& nodes, CpuBinding
   return {division.shared(), true};
 }
 
-// What is visible to a rank is a list of its host's devices, and its own are positions in that.
+// The visible-devices variables list devices of the host; TRAIN_DEVICE_INDICES are positions in
+// that list.
 std::vector<int> nodes_of_devices(const std::vector<EnvironmentEntry>& environment,
                                   const CpuTopology& topology) {
   const std::vector<int> own = numbers_in(value_of(environment, "TRAIN_DEVICE_INDICES"));

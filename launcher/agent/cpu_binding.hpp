@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// A CPU of a host, as its kernel counts.
+/// A CPU of a host, as numbered by its kernel.
 struct Cpu {
   int number = 0;
   int core = 0;  ///< the same for the SMT siblings of one core, and for no others
@@ -18,7 +18,7 @@ struct Cpu {
   bool operator==(const Cpu&) const = default;
 };
 
-/// What binding ranks takes of a host.
+/// The facts about a host that CPU binding needs.
 struct CpuTopology {
   std::vector<Cpu> cpus = {};        ///< that the session may use
   std::vector<int> cuda_nodes = {};  ///< NUMA nodes of GPUs, by the numbers of `HostGpus`; -1: none
@@ -27,11 +27,11 @@ struct CpuTopology {
   bool operator==(const CpuTopology&) const = default;
 };
 
-/// What of a host's CPUs a rank gets.
+/// The share of a host's CPUs that a rank gets.
 struct CpuShare {
   std::vector<int> cpus = {};  ///< ascending; empty: it is not bound
-  /// How many it is to compute with, unless something else says so: its even share of whole cores,
-  /// at least 1; of ranks that are not bound, 1 where there are several, else 0: not known.
+  /// How many threads the rank should compute with by default: its even share of whole cores, at
+  /// least 1. For unbound ranks: 1 if there are several, else 0 (not known).
   int threads = 0;
 };
 
@@ -41,15 +41,16 @@ struct CpuShares {
   bool has_too_few_cores = false;
 };
 
-/// The CPUs of the ranks of a host. `nodes` are those of each rank's devices; empty: it has none,
-/// or nobody knows. Cores are never split, CPUs that the session may not use never given.
+/// The CPUs of each rank of a host. `nodes`: the NUMA nodes of each rank's devices; empty: it has
+/// no devices, or their nodes are unknown. Cores are never split; CPUs that the session may not use
+/// are never given.
 ///
-/// `node`: a rank gets all cores of its nodes. Ranks without known ones are dealt over the nodes,
-/// in order and by the number of their cores; where they are fewer than nodes, each gets several.
-/// `socket`: the same with the sockets that its nodes are of. `exclusive`: as `node`, but the ranks
-/// of a node divide its cores evenly. `auto`: nothing where there is one node. Else, where the
-/// trial has the host for itself, `exclusive`, by nodes or by sockets, as long as none of them is
-/// left idle and each rank gets a core; and `node` where it has not.
+/// `node`: a rank gets all cores of its nodes. Ranks without known nodes are dealt over the nodes
+/// in order, in proportion to their cores; if there are fewer such ranks than nodes, each gets
+/// several nodes. `socket`: the same with the sockets of those nodes. `exclusive`: as `node`, but
+/// the ranks of a node divide its cores evenly. `auto`: no binding on a host with one node.
+/// Otherwise, if the trial has the whole host: `exclusive` by nodes, else by sockets, as long as
+/// none of them is left idle and each rank gets a core. If the trial shares the host: `node`.
 CpuShares share_cpus(const CpuTopology& topology, const std::vector<std::vector<int>>& nodes,
                      CpuBindingRule rule);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that only a launch can know, filled in where the ranks start.
+// Values that are known only at launch, filled in where the ranks start.
 #include "launcher/agent/launch_values.hpp"
 
 #include <fmt/format.h>
@@ -16,8 +16,8 @@ namespace train {
 
 namespace {
 
-// Slots "0,1" are devices "2,3". A slot without a device is left out: the launcher knew how many
-// devices there are when it said go.
+// Maps slots "0,1" to devices "2,3". A slot without a device is skipped: the launcher knew the
+// number of devices when it sent Go.
 std::string devices_of_slots(std::string_view slots, const std::vector<int>& devices) {
   std::string text;
   for (const std::string_view each : split(slots, ',')) {
@@ -28,7 +28,7 @@ std::string devices_of_slots(std::string_view slots, const std::vector<int>& dev
   return text;
 }
 
-// The choice for the host of this rank; null: there is none.
+// The network choice for the host of this rank; null: there is none.
 const message::NetworkChoice* network_of(const message::Go& go, int rank) {
   const message::NetworkChoice* found = nullptr;
   for (const message::NetworkChoice& each : go.networks)
@@ -36,14 +36,14 @@ const message::NetworkChoice* network_of(const message::Go& go, int rank) {
   return found != nullptr && found->interface.empty() ? nullptr : found;
 }
 
-// Nothing for a worker that has the host, as far as is known, for itself.
+// Nothing for a single worker that has, as far as known, the whole host.
 std::optional<std::string> threads_of_worker(int threads, std::string_view workers_text) {
   const int workers = whole_number(workers_text, 1, INT_MAX).value_or(1);
   if (threads == 0 && workers == 1) return std::nullopt;
   return std::to_string(std::max(1, threads / workers));
 }
 
-// Nothing where the variable is not to be set.
+// Nothing if the variable is not to be set.
 std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const message::Go& go,
                                            const std::string& task_id,
                                            const std::string& run_directory, int rank,
@@ -96,7 +96,7 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
       if (network == nullptr) return std::nullopt;
       return network->interface;
     }
-    // What stands behind '=' is a whole name; else it would be the beginning of one.
+    // NCCL takes a name after '=' as a whole name, and otherwise as a prefix.
     case AtLaunch::nccl_interface: {
       const message::NetworkChoice* const network = network_of(go, rank);
       if (network == nullptr || !network->is_best) return std::nullopt;

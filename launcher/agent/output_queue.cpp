@@ -8,11 +8,10 @@ namespace train {
 
 namespace {
 
-// What is written to the disk at once: large enough that this costs little, small beside the
-// memory.
+// Size of one write to the disk: large enough to be efficient, small compared to the memory.
 constexpr std::size_t most_block_cost = 256u << 10;
 constexpr std::size_t blocks_in_memory = 16;
-// Of more ranks in one block it is not kept in memory how far each of them got.
+// If a block has output of more ranks than this, their end positions are not kept in memory.
 constexpr std::size_t most_ends = 16;
 
 template <class Value>
@@ -24,7 +23,7 @@ RankOfAttempt source_of(AttemptId of, int rank, OutputStream stream) {
   return {of, rank, stream == OutputStream::metrics};
 }
 
-// One of its streams.
+// Any one of the streams of this source.
 OutputStream stream_of(const RankOfAttempt& rank) {
   return rank.is_of_metrics ? OutputStream::metrics : OutputStream::out;
 }
@@ -54,7 +53,7 @@ void OutputQueue::push(const RankOfAttempt& printer, OutputStream stream, std::s
   look_for_room();
 }
 
-// Bounded by the number of ranks, so that there is always room for it.
+// Bounded by the number of ranks, so there is always room for it.
 void OutputQueue::keep(std::map<RankOfAttempt, OutputTail>::iterator tail) {
   for (const OutputTail::Piece& piece : tail->second.take())
     append(tail->first, piece.stream, piece.bytes, piece.begin, piece.at);
@@ -77,7 +76,7 @@ void OutputQueue::keep_the_rest_of(AttemptId of) {
   look_for_room();
 }
 
-// The last block takes more, and nobody but the loop looks at it.
+// The last block takes more chunks as long as only this loop uses it.
 bool OutputQueue::is_open(std::uint64_t number) const {
   return number + 1 == end_of_blocks() && blocks_.back().is_in_memory && !blocks_.back().offset &&
          !blocks_.back().is_passed;
@@ -129,7 +128,7 @@ void OutputQueue::note_end(Block& block, const RankOfAttempt& rank, std::uint64_
     known->second = end;
 }
 
-// What is left of attempts that were forgotten is of no interest.
+// Output of forgotten attempts is not needed.
 bool OutputQueue::is_known_to_launcher(const Block& block) const {
   if (block.attempts.empty()) return true;
   if (block.ends.size() > most_ends) return false;
@@ -163,7 +162,7 @@ std::shared_ptr<const OutputChunk> OutputQueue::take() {
   return nullptr;
 }
 
-// Null where the chunk need not be sent.
+// Null if the chunk need not be sent.
 std::shared_ptr<const OutputChunk> OutputQueue::take_from(Block& from) {
   const std::shared_ptr<OutputChunk>& chunk = from.chunks[next_chunk_];
   const auto known = ranks_.find(source_of(chunk->of, chunk->rank, chunk->stream));
@@ -198,8 +197,8 @@ std::shared_ptr<OutputChunk> OutputQueue::gap_before(const OutputChunk& chunk, R
   return std::make_shared<OutputChunk>(std::move(gap));
 }
 
-// Behind all chunks. What came on an earlier connection is acknowledged together with the first
-// chunk of this one, so there has to be one.
+// After all chunks. What came on earlier connections is acknowledged together with the first chunk
+// of this one, so there has to be at least one.
 std::shared_ptr<const OutputChunk> OutputQueue::take_last() {
   if (auto gap = take_last_gap()) return gap;
   const auto rank = asks_after_ ? ranks_.find(*asks_after_) : ranks_.end();
@@ -213,7 +212,7 @@ std::shared_ptr<const OutputChunk> OutputQueue::take_last() {
   return number(std::make_shared<OutputChunk>(std::move(empty)), nullptr);
 }
 
-// What was dropped and not followed by anything yet.
+// Dropped output that no chunk follows yet.
 std::shared_ptr<const OutputChunk> OutputQueue::take_last_gap() {
   if (!may_have_gaps_ || is_dropping_) return nullptr;
   for (auto& [key, rank] : ranks_) {
@@ -260,7 +259,8 @@ bool OutputQueue::acknowledge(std::uint64_t number, std::uint64_t credit, std::u
   return true;
 }
 
-// Of what was sent on earlier connections only, the first chunk of this one stands for all.
+// What was sent only on earlier connections counts as synced together with the first chunk of this
+// one.
 bool OutputQueue::is_released(const Block& block, std::uint64_t number) const {
   if (block.attempts.empty()) return true;
   const bool is_passed = block.is_passed || (number == next_block_ && block.is_in_memory &&
@@ -312,7 +312,7 @@ void OutputQueue::drop_from_memory(Block& from) {
   memory_ -= from.cost;
 }
 
-// As a block that nothing was ever put into.
+// Leaves a block to which nothing was ever added.
 void OutputQueue::drop_contents(Block& from, std::uint64_t number) {
   drop_from_memory(from);
   give_back(from);
@@ -369,7 +369,7 @@ std::uint64_t OutputQueue::kept() const {
   return kept;
 }
 
-// Between full and not full there is a step, so that what changes then changes seldom.
+// A hysteresis between full and not full, so that the state changes seldom.
 void OutputQueue::look_for_room() {
   if (memory_ >= capacity_) {
     is_full_ = true;

@@ -16,7 +16,7 @@
 
 namespace train {
 
-/// Whose output it is, or whose metrics.
+/// The rank whose output or metrics these are.
 struct RankOfAttempt {
   AttemptId of;
   int rank = 0;
@@ -25,81 +25,86 @@ struct RankOfAttempt {
   auto operator<=>(const RankOfAttempt&) const = default;
 };
 
-/// Output of the ranks of one host on its way to the launcher: kept until it is synced there,
-/// whatever becomes of the connection and of the launcher, and bounded: in memory, then on the
-/// host's disk. "Bounded", "never blocks" and "never loses" exclude each other, so where both are
-/// used up, its owner stops reading the ranks' pipes, or, where the user wants that, what comes is
-/// dropped: it has positions, and the launcher is told of the gap. The newest of each rank is kept
-/// even then, and follows the gap.
+/// Output of the ranks of one host on its way to the launcher. It is kept until the launcher has
+/// synced it, whatever happens to the connection or the launcher. It is bounded: first in memory,
+/// then on the host's disk. "Bounded", "never blocks" and "never loses" exclude each other: when
+/// both are used up, the owner stops reading the ranks' pipes, or, if the user prefers, new output
+/// is dropped. Dropped output still has positions, and the launcher is told of the gap. The newest
+/// output of each rank is kept even then, and is sent after the gap.
 ///
-/// Decides what is written to the disk and read again; its owner carries that out beside its loop,
-/// and tells the answers.
+/// The queue decides what is written to the disk and read back; its owner carries that out outside
+/// of the event loop and reports the answers.
 class OutputQueue {
  public:
-  /// Bytes of memory kept before the queue is full, where it may not use the disk.
+  /// Bytes of memory kept before the queue is full, if it may not use the disk.
   static constexpr std::size_t usual_capacity = 4u << 20;
 
   explicit OutputQueue(std::size_t capacity = usual_capacity);
 
-  /// What may be kept on the disk. Without this: nothing.
+  /// Sets how much may be kept on the disk. Without a rule: nothing.
   void set_rule(const SpoolRule& rule);
-  /// Appends what a rank printed or reported, in chunks of at most `max_chunk_bytes`; small pieces
-  /// are put together while they wait.
+  /// Appends what a rank printed or reported, in chunks of at most `max_chunk_bytes`. Small pieces
+  /// are merged while they wait.
   void push(const RankOfAttempt& rank, OutputStream stream, std::string_view bytes, Instant now);
-  /// The next chunk to send on this connection, numbered, while there is credit; else null. It is
-  /// as it stands until `resume`. One without bytes asks to be acknowledged as synced, together
-  /// with all that came on earlier connections.
+  /// The next chunk to send on this connection, numbered, while there is credit; else null. The
+  /// chunk does not change until `resume`. A chunk without bytes asks the launcher to acknowledge
+  /// as synced what was sent on earlier connections.
   std::shared_ptr<const OutputChunk> take();
-  /// What was sent on this connection up to `number` is written down, up to `synced` also synced,
-  /// and so much may be sent on it in all. A number that was never sent is refused.
+  /// The launcher has written what was sent on this connection up to `number`, and synced it up to
+  /// `synced`; `credit` is how much may be sent on this connection in all. A number that was never
+  /// sent is refused (false).
   bool acknowledge(std::uint64_t number, std::uint64_t credit, std::uint64_t synced);
-  /// There is a new connection: what is kept is sent again, but for what lies before the positions.
-  /// A position behind all that the rank has printed is refused.
+  /// A new connection begins: what is kept is sent again, except for what lies before the
+  /// positions. A position beyond the rank's output is refused (false).
   bool resume(const std::vector<message::OutputPosition>& positions, std::uint64_t credit);
 
-  /// What is to be done with the file now, in this order.
+  /// The work to do on the spool file now, in this order.
   std::vector<SpoolWork> take_work();
   void answered(const SpoolAnswer& answer, Instant now);
 
-  /// Forgets everything: nobody is there to read it.
+  /// Forgets everything: there is no reader any more.
   void clear();
-  /// The same for one attempt, of which nothing more is pushed.
+  /// Forgets one attempt, of which no more output is pushed.
   void forget(AttemptId of);
-  /// This rank has ended, and all that it had printed was pushed: the last of it is not dropped.
+  /// This rank has ended, and all its output was pushed: its last output is not dropped.
   void keep_last_words_of(AttemptId of, int rank);
-  /// The ranks of this attempt are being killed: nothing of what is left in their pipes is dropped,
-  /// and no more is to be pushed than that while there is no room.
+  /// The ranks of this attempt are being killed: nothing left in their pipes is dropped, and only
+  /// that is to be pushed while there is no room.
   void keep_the_rest_of(AttemptId of);
 
-  /// No more is to be pushed. Once full, it is so until there is room for a while.
+  /// The owner must not push more. A full queue stays full until a part of its memory is free
+  /// again.
   bool full() const { return is_full_; }
-  /// It is not full, and drops nothing.
+  /// The queue is neither full nor dropping output.
   bool has_room() const { return !is_full_ && !is_dropping_; }
-  /// It is full, or drops, because there is no room on the disk either.
+  /// The queue is full, and there is no room on the disk either.
   bool out_of_room() const { return is_full_ && is_out_of_disk(); }
-  /// Bytes that are kept, in memory or on the disk.
+  /// Bytes kept, in memory or on the disk.
   std::uint64_t kept() const;
-  /// Nothing waits to be sent, or to be acknowledged as written; the second: of one attempt.
+  /// All output was sent and acknowledged as written; the second form: of one attempt.
   bool empty() const;
   bool empty(AttemptId of) const;
 
  private:
   struct Rank {
-    std::uint64_t end = 0;     ///< bytes that it has printed
-    std::uint64_t passed = 0;  ///< of them, the launcher was sent so many, or has them anyway
+    std::uint64_t end = 0;  ///< bytes that it has printed
+    /// bytes of it that the launcher was sent on this connection, or has anyway
+    std::uint64_t passed = 0;
   };
-  /// Chunks that lie beside each other, in memory, on the disk or in both.
+  /// Consecutive chunks: in memory, on the disk, or both.
   struct Block {
     SpooledChunks chunks;
     bool is_in_memory = true;
     bool is_writing = false;
     bool is_reading = false;
-    bool is_passed = false;  ///< on this connection all of it was sent, or need not be
+    bool is_passed = false;  ///< all of it was sent on this connection, or need not be
     std::size_t cost = 0;
     std::optional<std::uint64_t> offset;  ///< on the disk
-    std::uint64_t last_number = 0;        ///< of what was sent of it on this connection
-    std::vector<AttemptId> attempts;      ///< whose output is in it
-    /// Where the last chunk of each rank ends. Of too many ranks, none: it is read to know.
+    /// number of the last chunk sent from it on this connection
+    std::uint64_t last_number = 0;
+    std::vector<AttemptId> attempts;  ///< whose output is in it
+    /// Where the last chunk of each rank ends. With too many ranks it is not recorded, and the
+    /// block is read to find out.
     std::vector<std::pair<RankOfAttempt, std::uint64_t>> ends;
   };
 
@@ -141,7 +146,7 @@ class OutputQueue {
 
   std::size_t capacity_;
   std::size_t block_cost_;
-  std::size_t memory_step_;  ///< what has to become free before more is taken
+  std::size_t memory_step_;  ///< what has to become free before the queue is no longer full
   std::deque<Block> blocks_;
   std::uint64_t first_block_ = 1;  ///< the number of the first of them
   std::map<RankOfAttempt, Rank> ranks_;
@@ -150,7 +155,8 @@ class OutputQueue {
   bool is_dropping_ = false;
   bool may_have_gaps_ = false;  ///< behind all chunks
   std::set<AttemptId> ending_;
-  std::map<RankOfAttempt, OutputTail> tails_;  ///< of what is being dropped
+  /// newest output of ranks whose output is being dropped
+  std::map<RankOfAttempt, OutputTail> tails_;
   // The next chunk to send.
   std::uint64_t next_block_ = 1;
   std::size_t next_chunk_ = 0;
@@ -162,15 +168,15 @@ class OutputQueue {
   std::uint64_t on_disk_ = 0;
   std::uint64_t next_offset_ = 0;
   std::uint64_t writing_ = 0;     ///< bytes
-  bool is_disk_used_up_ = false;  ///< and not enough was given back since
-  Instant next_try_{0};           ///< of a disk that refused a write
+  bool is_disk_used_up_ = false;  ///< and not enough was freed since
+  Instant next_try_{0};           ///< when a disk that refused a write is tried again
   std::uint64_t spill_from_ = 1;  ///< blocks before it that were not sent are on the disk
   std::uint64_t spill_sent_ = 1;  ///< blocks before it that were sent are on the disk
   std::vector<SpoolWork> work_;
-  spool_work::Release released_;  ///< not asked for yet
+  spool_work::Release released_;  ///< not requested yet
   Instant now_{0};
   // Of this connection:
-  /// Something of this rank came on an earlier one, and nothing was sent since.
+  // Output of this rank came on an earlier connection, and no chunk was sent since.
   std::optional<RankOfAttempt> asks_after_;
   std::map<AttemptId, std::uint64_t> last_numbers_;
   std::uint64_t last_number_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks of the output queue are on the disk, and when they are read again.
+// Which blocks of the output queue are on the disk, and when they are read back.
 #include <algorithm>
 #include <utility>
 
@@ -9,13 +9,13 @@ namespace train {
 
 namespace {
 
-// Whole pages, so that each block's room can be given back by itself.
+// Whole pages, so that each block's room can be freed separately.
 constexpr std::uint64_t page = 4u << 10;
-// Blocks that are sent next are in memory when their turn comes.
+// This many blocks ahead of the next one are read into memory before their turn.
 constexpr std::uint64_t blocks_ahead = 4;
 constexpr std::uint64_t most_writing = 1u << 20;
 constexpr std::uint64_t released_together = 4u << 20;
-// How often to ask a disk that had no room for us.
+// How often a disk without room is tried again.
 constexpr nanoseconds try_again = std::chrono::seconds(10);
 
 std::uint64_t slot_of(std::size_t cost) { return (cost + page - 1) / page * page; }
@@ -34,7 +34,7 @@ void OutputQueue::answered(const SpoolAnswer& answer, Instant now) {
   look_for_room();
 }
 
-// Half of the memory is for what has just come and for what is sent next.
+// Half of the memory is reserved for new output and for the next output to send.
 void OutputQueue::spill() {
   if (rule_.limit == 0 || memory_ - writing_ <= capacity_ / 2 || disk_ == Disk::opening) return;
   if (disk_ == Disk::unused) {
@@ -53,12 +53,14 @@ void OutputQueue::spill() {
   }
 }
 
-// Once it is used up, a part of it has to be free again, so that what is said of it changes seldom.
+// Once the disk is used up, a part of it has to be free again, so that the reported state changes
+// seldom.
 void OutputQueue::may_use_disk_again() {
   if (limit_ > 0 && now_ >= next_try_ && on_disk_ <= limit_ - limit_ / 8) is_disk_used_up_ = false;
 }
 
-// What was sent is needed again only after a new connection; of the rest, what is sent last.
+// Sent blocks are needed again only after a new connection, so they go first; then the blocks that
+// are sent last.
 std::optional<std::uint64_t> OutputQueue::next_to_spill() {
   for (spill_sent_ = std::max(spill_sent_, first_block_); spill_sent_ < next_block_; ++spill_sent_)
     if (is_to_spill(spill_sent_)) return spill_sent_;
@@ -100,8 +102,8 @@ void OutputQueue::give_back(Block& from) {
   if (std::exchange(from.is_writing, false)) writing_ -= from.cost;
 }
 
-// Each time takes the file system about as long as reading a block, so blocks that lie one behind
-// the other are given back together.
+// Each release takes the file system about as long as reading a block, so adjacent blocks are
+// released together.
 void OutputQueue::release_room(std::uint64_t offset, std::uint64_t size) {
   if (released_.size > 0 && released_.offset + released_.size != offset)
     work_.emplace_back(std::exchange(released_, {}));
@@ -116,7 +118,7 @@ void OutputQueue::read_ahead() {
   for (std::uint64_t number = next_block_; number < end; ++number) {
     Block& wanted = block(number);
     if (wanted.is_in_memory || wanted.is_reading || is_known_to_launcher(wanted)) continue;
-    // The very next one is read even where there is no memory for it, or nothing would go on.
+    // The next block is read even if there is no memory for it; otherwise the queue would be stuck.
     if (number > next_block_ && memory_ >= capacity_) return;
     wanted.is_reading = true;
     work_.emplace_back(spool_work::Read{number, *wanted.offset, slot_of(wanted.cost)});
@@ -146,7 +148,7 @@ void OutputQueue::handle(const spool_answer::Written& answer) {
   spill_from_ = std::min(spill_from_, answer.block);
 }
 
-// What cannot be read again is a gap in what is sent.
+// A block that cannot be read back becomes a gap in the output.
 void OutputQueue::handle(const spool_answer::Read& answer) {
   if (answer.block < first_block_ || answer.block >= end_of_blocks()) return;
   Block& read = block(answer.block);

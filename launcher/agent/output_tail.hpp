@@ -13,13 +13,13 @@
 
 namespace train {
 
-/// The newest of what a rank printed while its output is dropped: whatever it says last may be why
-/// it ends. Each stream by itself, so that a flood on one does not wash away the other.
+/// The newest output of a rank while its output is dropped: the last lines may say why the rank
+/// ends. Each stream is kept separately, so that a flood on one does not push out the other.
 class OutputTail {
  public:
-  /// Bytes of each stream that are kept at least, and at most twice as many.
+  /// At least this many bytes of each stream are kept, and at most twice as many.
   static constexpr std::size_t least_kept = 4u << 10;
-  /// Of a stream that came in smaller and smaller pieces, fewer bytes are kept.
+  /// Limit of pieces per stream: of a stream that comes in very small pieces, fewer bytes are kept.
   static constexpr std::size_t most_pieces = 256;
 
   struct Piece {
@@ -30,7 +30,7 @@ class OutputTail {
   };
 
   void add(OutputStream stream, std::string_view bytes, std::uint64_t begin, Instant at);
-  /// What is kept, by position; there is nothing afterwards.
+  /// Returns what is kept, by position, and empties the tail.
   std::vector<Piece> take();
 
  private:

@@ -9,7 +9,7 @@ namespace train {
 
 namespace {
 
-// How many chunks, and how many bytes they take; then each behind its length.
+// Layout: the number of chunks, then each chunk preceded by its length.
 constexpr std::size_t count_size = 4;
 constexpr std::size_t length_size = 4;
 
@@ -19,7 +19,7 @@ tl::unexpected<Error> not_what_was_written() {
 
 }  // namespace
 
-// The first chunk costs more than it takes here together with the count.
+// The cost of the first chunk covers its bytes and the count.
 std::string encode_spooled(const SpooledChunks& chunks) {
   std::size_t cost = 0;
   for (const auto& chunk : chunks) cost += cost_of(*chunk);

@@ -15,27 +15,28 @@ namespace train {
 
 using SpooledChunks = std::vector<std::shared_ptr<OutputChunk>>;
 
-/// What the output queue of an agent wants done with its file on the host's disk, one after the
-/// other. Blocks are numbered 1, 2, ...
+/// What the output queue of an agent asks to be done with its file on the host's disk, in this
+/// order. Blocks are numbered 1, 2, ...
 namespace spool_work {
 /// Make the file, if there is none yet. Answer with Opened.
 struct Open {
   std::uint64_t limit = 0;  ///< bytes that it may take at most
 };
-/// Keep these chunks in the `size` bytes from `offset` on. They are only read. Answer with Written.
+/// Write these chunks into the `size` bytes from `offset` on. The chunks are only read. Answer with
+/// Written.
 struct Write {
   std::uint64_t block = 0;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;  ///< at least what they cost
   SpooledChunks chunks;
 };
-/// Answer with Read.
+/// Read a block back. Answer with Read.
 struct Read {
   std::uint64_t block = 0;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 };
-/// Nobody wants these bytes any more: their room is given back.
+/// These bytes are no longer needed: their room on the disk is given back.
 struct Release {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
@@ -49,7 +50,7 @@ using SpoolWork = std::variant<spool_work::Open, spool_work::Write, spool_work::
 
 namespace spool_answer {
 struct Opened {
-  std::uint64_t limit = 0;  ///< bytes that it may take after all; 0: there is no such file
+  std::uint64_t limit = 0;  ///< bytes that the file may take in fact; 0: there is no file
 };
 struct Written {
   std::uint64_t block = 0;
@@ -57,16 +58,16 @@ struct Written {
 };
 struct Read {
   std::uint64_t block = 0;
-  bool is_whole = false;  ///< else what is there is not what was written
+  bool is_whole = false;  ///< false: the bytes are not those that were written
   SpooledChunks chunks;
 };
 }  // namespace spool_answer
 
 using SpoolAnswer = std::variant<spool_answer::Opened, spool_answer::Written, spool_answer::Read>;
 
-/// The bytes of chunks in the spool: no more of them than the chunks cost (`cost_of`).
+/// Encodes chunks for the spool, in at most as many bytes as the chunks cost (`cost_of`).
 std::string encode_spooled(const SpooledChunks& chunks);
-/// The chunks again. An error where the bytes are others; what follows the chunks may be anything.
+/// Decodes them. An error if the bytes were changed; bytes after the chunks are ignored.
 Result<SpooledChunks> decode_spooled(std::string_view bytes);
 
 }  // namespace train

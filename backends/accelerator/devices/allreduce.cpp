@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// train-devices allreduce: how fast NCCL adds numbers of GPUs, and whether it does so right. The
-// process is one rank. It loads NVIDIA's driver and the NCCL that it is told, as a job of the
-// user's would; its lines are those of launcher/fitness/allreduce_report.hpp. Whoever has started
-// it ends it where a library hangs.
+// train-devices allreduce: measures the speed of NCCL's all-reduce and checks its sums. The process
+// is one rank. It loads NVIDIA's driver and the given NCCL, as a job of the user would; its lines
+// are those of launcher/fitness/allreduce_report.hpp. If a library hangs, the process that started
+// it kills it.
 //
-// Sizes, warm-ups and the sum in place are as nccl-tests have them.
+// Sizes, warm-ups and the in-place sum are those of nccl-tests.
 #include "backends/accelerator/devices/allreduce.hpp"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ namespace train::devices {
 
 namespace {
 
-// Up to here any order of the additions is exact: the sum is below 2^24. `most_allreduce_ranks`.
+// `most_allreduce_ranks`: up to here the sum is below 2^24 and exact in any order of additions.
 constexpr std::uint64_t most_ranks = 4'096;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;  // `most_allreduce_bytes`
 constexpr std::uint64_t most_devices = 1'024;
@@ -34,15 +34,15 @@ constexpr std::size_t longest_name = 96;  // of a GPU
 
 constexpr std::uint64_t least_size = 8;
 constexpr std::uint64_t size_factor = 8;
-constexpr std::uint64_t measured_warm_ups = 2;  // after the first, which makes connections
+constexpr std::uint64_t measured_warm_ups = 2;  // after the first one, which makes connections
 constexpr std::uint64_t fewest_rounds = 3;
 constexpr std::uint64_t most_rounds = 200;
 constexpr std::uint64_t nanoseconds_of_rounds = 100'000'000;
-// A size of which one all-reduce is to take longer, by the one before, is left out: on a network of
-// 1 Gbit/s 1 GiB takes 17 s.
+// A size is skipped if one all-reduce is expected to take longer, judging by the previous size: on
+// a network of 1 Gbit/s, 1 GiB takes 17 s.
 constexpr std::uint64_t longest_nanoseconds = 500'000'000;
-// A stream is asked without a pause for so long, which is more than what is measured takes; who
-// waits for longer waits for somebody that may have gone.
+// The stream is polled without a pause for this long, which is longer than any measured part. After
+// that another rank may be gone, and the polls check for that, with pauses.
 constexpr std::uint64_t busy_nanoseconds = 300'000'000;
 constexpr unsigned int pause_microseconds = 200;
 
@@ -57,11 +57,11 @@ nccl::Communicator ranks = nullptr;
 
 void end_line() {
   line.raw("\n");
-  if (!line.write(answers)) ::_exit(1);  // nobody is left to be told
+  if (!line.write(answers)) ::_exit(1);  // the reader is gone
   line.clear();
 }
 
-// The end of the process releases everything, and tells the other ranks.
+// Reports the error and ends the process, which releases everything and notifies the other ranks.
 [[noreturn]] void give_up(const char* doing, const char* why, const char* more = nullptr) {
   line.clear();
   line.raw("trouble ");
@@ -106,7 +106,7 @@ std::uint64_t number_of(const char* word, std::uint64_t most) {
   return value;
 }
 
-// It is never closed: the driver's libraries keep state of their own.
+// The library is never closed: the driver's libraries keep state of their own.
 template <class Library>
 void load(const char* file, Library& library, const char* may_be_missing) {
   void* handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -119,10 +119,9 @@ void load(const char* file, Library& library, const char* may_be_missing) {
   });
 }
 
-/// What a library prints goes to standard error: standard output is for answers, and for these
-/// alone. NCCL's warnings say most of what there is to know where it hangs, and a line of what it
-/// tells besides which network it takes: so it is to print these, there and not to a file, whatever
-/// the job has set for itself.
+/// Redirects the output of libraries to standard error: standard output is only for answers. Also
+/// overrides the job's settings so that NCCL prints its log there and not to a file: its warnings
+/// are the best explanation of a hang, and one of its lines names the network it uses.
 void keep_answers() {
   answers = ::dup(STDOUT_FILENO);
   if (answers < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) ::_exit(1);
@@ -133,13 +132,13 @@ void keep_answers() {
   (void)::setenv("NCCL_COMM_BLOCKING", "1", 1);
 }
 
-/// A GPU with memory for all that is done, and its context in this thread.
+/// A GPU with memory for the measurement, and its context in this thread.
 struct Gpu {
   explicit Gpu(int ordinal, std::uint64_t bytes) {
     must(gpu.init(0), "cannot use NVIDIA's driver");
     must(gpu.device_get(&device, ordinal), "cannot use the GPU");
     cuda::Context context = nullptr;
-    // Of all contexts the one that NCCL has, by CUDA's runtime.
+    // The primary context, which NCCL uses too, through CUDA's runtime.
     must(gpu.retain_context(&context, device), "cannot make a context on the GPU");
     must(gpu.set_context(context), "cannot use the context of the GPU");
     must(gpu.create_stream(&stream, 0), "cannot make a stream on the GPU");
@@ -156,7 +155,7 @@ struct Gpu {
   cuda::Memory memory = 0;
 };
 
-// Versions are thousands of the first number and tens of the second.
+// CUDA's version is 1000 * major + 10 * minor.
 void say_ready(const Gpu& used) {
   int cuda_version = 0;
   int nccl_version = 0;
@@ -182,7 +181,7 @@ void say_ready(const Gpu& used) {
   end_line();
 }
 
-// Bytes per second of the fastest.
+// The bytes per second of the fastest of several copies.
 template <class Copy>
 std::uint64_t copy_rate(Copy copy) {
   std::uint64_t least = ~std::uint64_t{0};
@@ -225,7 +224,7 @@ nccl::UniqueId read_id() {
   char text[3 + 2 * sizeof id.bytes + 1];  // "id ", its digits, the end of the line
   for (std::size_t size = 0; size < sizeof text;) {
     const ssize_t count = ::read(STDIN_FILENO, text + size, sizeof text - size);
-    if (count <= 0) ::_exit(1);  // whoever has started this has gone
+    if (count <= 0) ::_exit(1);  // the process that started this one is gone
     size += static_cast<std::size_t>(count);
   }
   bool is_good = std::memcmp(text, "id ", 3) == 0 && text[sizeof text - 1] == '\n';
@@ -239,13 +238,14 @@ nccl::UniqueId read_id() {
   return id;
 }
 
-/// The measurement, when the ranks have met.
+/// The measurement, once the ranks are connected.
 class Measurement {
  public:
   Measurement(const Gpu& used, std::uint64_t rank, std::uint64_t world)
       : used_(used), rank_(rank), world_(world) {}
 
-  // Whether the next size is worth its time, which all ranks say alike.
+  // Measures and prints one size. Returns whether the next size is fast enough to be measured; all
+  // ranks get the same result.
   bool say_size(std::uint64_t bytes) const {
     const std::uint64_t pace = pace_of(bytes);
     const std::uint64_t rounds = rounds_of(pace);
@@ -267,7 +267,7 @@ class Measurement {
                                  reinterpret_cast<nccl::Stream>(used_.stream)),
          "cannot start an all-reduce");
   }
-  // A rank that is lost shows in NCCL's own state, while the stream goes on for ever.
+  // Also checks NCCL's state: if a rank is lost, the stream itself never ends.
   void wait() const {
     constexpr const char* doing = "cannot finish an all-reduce";
     const std::uint64_t begin = now();
@@ -289,7 +289,7 @@ class Measurement {
     wait();
     return now() - begin;
   }
-  // The nanoseconds that the slowest rank takes, which each hears of.
+  // The nanoseconds of the slowest rank, by an all-reduce with max; the same on all ranks.
   std::uint64_t pace_of(std::uint64_t bytes) const {
     (void)time_of(1, bytes);
     std::uint64_t pace = time_of(measured_warm_ups, bytes) / measured_warm_ups;
@@ -299,13 +299,13 @@ class Measurement {
     must(gpu.copy_from_device(&pace, used_.memory, sizeof pace), "cannot copy from the GPU");
     return pace;
   }
-  // The same on all ranks, or they would wait for each other for ever.
+  // Must be the same on all ranks, or they would wait for each other for ever.
   static std::uint64_t rounds_of(std::uint64_t pace) {
     const std::uint64_t rounds = nanoseconds_of_rounds / (pace + (pace == 0));
     if (rounds < fewest_rounds) return fewest_rounds;
     return rounds > most_rounds ? most_rounds : rounds;
   }
-  // Of three elements: the first, one in the middle and the last.
+  // The number of wrong sums among three elements: the first, one in the middle and the last.
   unsigned int wrong_sums(std::uint64_t bytes) const {
     const std::uint64_t count = bytes / sizeof(float);
     const auto own = static_cast<float>(rank_ + 1);

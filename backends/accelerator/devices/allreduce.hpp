@@ -4,9 +4,9 @@
 namespace train::devices {
 
 /// `train-devices allreduce RANK WORLD DEVICE LIBNCCL LARGEST`, from its second word on: one rank
-/// of an all-reduce of NCCL, on one GPU. It answers on standard output in lines
-/// (launcher/fitness/allreduce_report.hpp), and reads there by what id the ranks meet. 0 when it
-/// has come to its end; else it ends the process with code 1.
+/// of NCCL's all-reduce, on one GPU. It writes lines to standard output
+/// (launcher/fitness/allreduce_report.hpp), and reads the NCCL id of the ranks from standard input.
+/// Returns 0 on success; on failure it ends the process with code 1.
 int run_allreduce(int count, const char* const* words);
 
 }  // namespace train::devices

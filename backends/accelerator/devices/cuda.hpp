@@ -7,7 +7,7 @@ namespace train::cuda {
 
 // The part of NVIDIA's driver (libcuda.so.1) that is used here, declared after its reference
 // (docs.nvidia.com/cuda/cuda-driver-api): the header is not needed to build. A test compares this
-// with cuda.h where that is.
+// with cuda.h if that is installed.
 
 /// CUresult.
 enum class Status : int { success = 0, not_ready = 600 };
@@ -39,7 +39,7 @@ struct Library {
   Status (*fill)(Memory, unsigned int word, std::size_t words, Stream) = nullptr;
 };
 
-/// Each with its exported name.
+/// Calls `visit` for each function with its exported name.
 template <class Visit>
 void each_function(Library& library, Visit visit) {
   visit("cuInit", library.init);

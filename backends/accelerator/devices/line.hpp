@@ -8,11 +8,11 @@
 
 namespace train::devices {
 
-/// One line, of JSON or of words, that is put together piece by piece, and is all in memory until
-/// its end: whoever reads it gets it whole or not at all. What is beyond its room makes it none.
+/// One line, of JSON or plain text, built piece by piece in memory, so that a reader gets all of it
+/// or nothing. A line that does not fit (1 MiB) is not written.
 class Line {
  public:
-  /// As it stands, which is JSON.
+  /// Adds text as it is, for example JSON.
   void raw(const char* json) {
     for (; *json != '\0'; ++json) add(*json);
   }
@@ -25,8 +25,8 @@ class Line {
     } while (value != 0);
     while (count > 0) add(digits[--count]);
   }
-  /// At most `most` bytes of it. What is not plain ASCII is told as `{"hex": "..."}`, as
-  /// json_fields reads any bytes.
+  /// Adds a JSON string of at most `most` bytes. A text that is not plain ASCII becomes
+  /// `{"hex": "..."}`, the format in which json_fields reads any bytes.
   void text(const char* bytes, std::size_t most) {
     const std::size_t length = ::strnlen(bytes, most);
     bool is_plain = true;
@@ -42,7 +42,7 @@ class Line {
     raw(is_plain ? "\"" : "\"}");
   }
 
-  /// At most `most` bytes of it, as they stand; what is not plain ASCII becomes '?'.
+  /// Adds at most `most` bytes without quotes; bytes that are not plain ASCII become '?'.
   void words(const char* bytes, std::size_t most) {
     for (; most > 0 && *bytes != '\0'; ++bytes, --most)
       add(*bytes >= ' ' && *bytes <= '~' ? *bytes : '?');
@@ -56,7 +56,7 @@ class Line {
     size_ = 0;
     is_torn_ = false;
   }
-  /// False where it did not fit, or is not taken.
+  /// False if the line did not fit, or cannot be written.
   bool write(int descriptor) const {
     if (is_torn_) return false;
     for (std::size_t written = 0; written < size_;) {
@@ -83,7 +83,7 @@ class Line {
     add("0123456789abcdef"[byte & 15]);
   }
 
-  // All zeros at the start, so that it takes no room in the program.
+  // All zeros at the start, so that it takes no space in the program file.
   std::size_t size_ = 0;
   bool is_torn_ = false;
   char bytes_[std::size_t{1} << 20] = {};

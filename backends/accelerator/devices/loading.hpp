@@ -3,8 +3,8 @@
 
 #include <dlfcn.h>
 
-// Under these names glibc has had the functions from its first version for a processor on; the
-// linker would take their newest names.
+// The symbol versions that the functions have had since glibc's first version for a processor; the
+// linker would take the newest ones.
 #if defined(__x86_64__)
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");

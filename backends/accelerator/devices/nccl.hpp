@@ -7,7 +7,7 @@ namespace train::nccl {
 
 // The part of NCCL (libnccl.so.2) that is used here, declared after its reference
 // (docs.nvidia.com/deeplearning/nccl): the header is not needed to build. A test compares this with
-// nccl.h where that is.
+// nccl.h if that is installed.
 
 /// ncclResult_t.
 enum class Status : int { success = 0 };
@@ -22,7 +22,7 @@ struct UniqueId {
 };
 
 using Communicator = struct OpaqueCommunicator*;
-using Stream = struct OpaqueCudaStream*;  ///< cudaStream_t, which a stream of the driver is as well
+using Stream = struct OpaqueCudaStream*;  ///< cudaStream_t, the same as a stream of the driver
 
 /// The functions; NCCL has had all of them since 2.4, and `last_error` since 2.13.
 struct Library {
@@ -37,7 +37,7 @@ struct Library {
   const char* (*last_error)(Communicator) = nullptr;  ///< may be missing
 };
 
-/// Each with its exported name; `last_error` last.
+/// Calls `visit` for each function with its exported name; `last_error` last.
 template <class Visit>
 void each_function(Library& library, Visit visit) {
   visit("ncclGetVersion", library.version);

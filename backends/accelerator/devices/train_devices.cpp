@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// train-devices: what NVIDIA's driver says of its GPUs, as one line of JSON on standard output
-// (launcher/fitness/device_report.hpp). It ends with 0 when it has written that line, whatever the
-// line says, and with 1 when it has not. With the argument "allreduce" it is one rank of a
-// measurement instead (allreduce.hpp).
+// train-devices: prints the information of NVIDIA's driver about its GPUs, as one line of JSON on
+// standard output (launcher/fitness/device_report.hpp). Its exit code is 0 if it has written that
+// line, even if the line reports an error, and 1 if not. With the argument "allreduce" it is one
+// rank of a measurement instead (allreduce.hpp).
 //
-// A function that the library lacks or refuses is "not told". The names and numbers of all that is
-// called here are of NVIDIA's reference (docs.nvidia.com/deploy/nvml-api).
+// A field is omitted if the library lacks its function or refuses the call. Names and numbers of
+// the functions are those of NVIDIA's reference (docs.nvidia.com/deploy/nvml-api).
 #include <unistd.h>
 
 #include <cstring>
@@ -28,7 +28,7 @@ constexpr unsigned int most_processes = 256;  // `most_device_processes`
 constexpr unsigned int most_asked_processes = 4'096;
 constexpr unsigned int most_links = 64;                            // NVML_NVLINK_MAX_LINKS is 18
 constexpr std::size_t longest_processes = std::size_t{128} << 10;  // `longest_device_processes`
-constexpr unsigned long long largest = ~0ULL >> 1;  // what a reader takes; more means "unknown"
+constexpr unsigned long long largest = ~0ULL >> 1;  // readers accept no more; it means "unknown"
 
 Line line;
 ProcessInfo processes[most_asked_processes];
@@ -38,7 +38,7 @@ class Nvml {
  public:
   explicit Nvml(void* library) : library_(library) {}
 
-  /// Calls a function: `not_supported` where the library has none of that name.
+  /// Calls a function; returns `not_supported` if the library does not have it.
   template <class... Arguments>
   Return operator()(const char* name, Arguments... arguments) const {
     Return (*function)(Arguments...) = nullptr;
@@ -47,7 +47,7 @@ class Nvml {
     std::memcpy(&function, &address, sizeof function);
     return function(arguments...);
   }
-  /// In NVML's words.
+  /// NVML's text for a status.
   const char* words(Return status) const {
     const char* (*function)(Return) = nullptr;
     void* address = ::dlsym(library_, "nvmlErrorString");
@@ -61,11 +61,11 @@ class Nvml {
   void* library_;
 };
 
-/// A GPU by its place on the PCI bus. One that does not say it has its predecessor's.
+/// A GPU and its place on the PCI bus. A GPU that does not report its place gets its predecessor's.
 struct Place {
   unsigned long long place = 0;
   Device device = nullptr;
-  Return reached = success;  ///< else there is no device
+  Return reached = success;  ///< otherwise `device` is not valid
 };
 Place places[most_devices];
 
@@ -91,7 +91,7 @@ class Description {
     running();
     trouble(why_);
   }
-  /// What is said of one that cannot be reached.
+  /// Describes a GPU that cannot be reached.
   static void write_unreachable(const char* why) {
     line.raw(",\"uuid\":\"\",\"name\":\"\",\"pci_bus_id\":\"\"");
     trouble(why);
@@ -117,7 +117,8 @@ class Description {
     line.text(why, longest_text);
   }
 
-  // Whether a call was answered. A GPU that is lost says so at any of them.
+  // Whether a call succeeded. Also remembers the text if the GPU is lost, which any call may
+  // report.
   bool told(Return status) {
     if (status == gpu_is_lost || status == reset_required) why_ = nvml_.words(status);
     return status == success;
@@ -152,7 +153,7 @@ class Description {
   }
   void clock_reasons() {
     unsigned long long bits = 0;
-    // The second is its name before driver 535.
+    // The second function is the name before driver 535.
     if (told(nvml_("nvmlDeviceGetCurrentClocksEventReasons", device_, &bits)) ||
         told(nvml_("nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits)))
       number("clock_reasons", bits);
@@ -185,7 +186,7 @@ class Description {
     truth("failed", failed != 0);
     line.raw("}");
   }
-  // Links are numbered from 0; the first that a GPU does not have ends them.
+  // Links are numbered from 0, without gaps: stops at the first that the GPU does not have.
   void links() {
     unsigned int up = 0;
     unsigned int link = 0;
@@ -200,7 +201,7 @@ class Description {
     number("down", link - up);
     line.raw("}");
   }
-  // Whether it reads the memory of the others by itself. One that does not answer is none of them.
+  // Counts the GPUs whose memory this GPU can read directly. Skips GPUs for which the call fails.
   void peers() {
     unsigned int reached = 0;
     unsigned int not_reached = 0;
@@ -220,8 +221,8 @@ class Description {
     number("why", why < 0 ? p2p_unknown : why);
     line.raw("}");
   }
-  // The second version before the third: some drivers of the series 535 have a third that writes
-  // larger records.
+  // Tries version 2 before version 3: in some drivers of the 535 series, version 3 writes larger
+  // records.
   void running() {
     unsigned int count = most_asked_processes;
     Return status = nvml_("nvmlDeviceGetComputeRunningProcesses_v2", device_, &count,
@@ -262,7 +263,7 @@ void describe_system(const Nvml& nvml) {
   } else {
     line.raw("\"driver\":\"\"");
   }
-  // 1000 times the first number and 10 times the second.
+  // The version is 1000 * major + 10 * minor.
   int cuda = 0;
   line.raw(",\"cuda\":\"");
   if (nvml("nvmlSystemGetCudaDriverVersion_v2", &cuda) == success && cuda > 0) {
@@ -273,14 +274,15 @@ void describe_system(const Nvml& nvml) {
   line.raw("\"");
 }
 
-// The GPUs in the order of the bus: how many.
+// Fills `places` with the GPUs in bus order and returns their number.
 unsigned int put_in_order(const Nvml& nvml, unsigned int count) {
   unsigned int used = 0;
   unsigned long long place = 0;
   for (unsigned int number = 0; number < count; ++number) {
     Device device = nullptr;
     const Return reached = nvml("nvmlDeviceGetHandleByIndex_v2", number, &device);
-    // NVML counts it, but this user may not use it (a container, a scheduler), nor does CUDA.
+    // NVML counts this GPU, but this user may not use it (a container, a scheduler), and CUDA does
+    // not show it either.
     if (reached == no_permission) continue;
     PciInfo pci;
     if (reached == success && nvml("nvmlDeviceGetPciInfo_v3", device, &pci) == success)
@@ -306,7 +308,7 @@ void describe_devices(const Nvml& nvml, unsigned int count) {
   }
 }
 
-// Whether NCCL would find what it speaks to devices for RDMA with.
+// Whether NCCL could load the library that it needs for RDMA devices.
 void describe_verbs() {
   line.raw(",\"verbs_trouble\":");
   const bool loads = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
@@ -322,7 +324,8 @@ void say_trouble(const char* why) {
 }
 
 void describe_all() {
-  // It is never closed: the driver's libraries keep state of their own, and closing gains nothing.
+  // The library is never closed: the driver's libraries keep state of their own, and closing gains
+  // nothing.
   void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* words = ::dlerror();
@@ -359,15 +362,15 @@ int run(int count, const char* const* words) {
 
 }  // namespace train::devices
 
-// Takes what the kernel has put on the stack: how many arguments there are, then these. Without
-// nvmlShutdown and destructors: the end of the process does that, and could only hang less.
+// Gets the initial stack from the kernel: the number of arguments, then the arguments. Ends without
+// nvmlShutdown and destructors, which might hang: the end of the process releases everything.
 extern "C" [[noreturn]] void train_devices_main(const long* stack) {
   ::_exit(train::devices::run(static_cast<int>(*stack),
                               reinterpret_cast<const char* const*>(stack + 1)));
 }
 
-// The usual start is a function of glibc 2.34 where that is linked with. The dynamic loader has
-// made libc ready by now, and there is nothing else to be made so.
+// A _start of our own: the standard one, linked with glibc 2.34 or later, needs a function of that
+// version. The dynamic loader has already initialized libc, and nothing else needs it.
 #if defined(__x86_64__)
 __asm__(
     ".globl _start\n_start:\n\txorl %ebp, %ebp\n\tmovq %rsp, %rdi\n\tandq $-16, %rsp\n\tcall "
