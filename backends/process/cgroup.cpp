@@ -229,8 +229,7 @@ bool remove_cgroup(const std::string& path, nanoseconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (true) {
     std::vector<std::string> paths = with_all_below(path);
-    for (auto below = paths.rbegin(); below != paths.rend(); ++below)
-      if (::rmdir(below->c_str()) != 0 && errno == ENOENT) return true;
+    for (auto below = paths.rbegin(); below != paths.rend(); ++below) (void)::rmdir(below->c_str());
     if (::access(path.c_str(), F_OK) != 0) return true;
     if (std::chrono::steady_clock::now() >= deadline) return false;
     (void)::poll(nullptr, 0, poll_milliseconds);

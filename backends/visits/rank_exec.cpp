@@ -102,7 +102,9 @@ mode_t umask_of(int pid) {
 
 // The properties that the child takes over from the rank, read before the fork.
 struct Beside {
+  pid_t parent = 0;
   Descriptor directory;
+  int directory_error = 0;  ///< errno, if it could not be opened
   Descriptor cgroup;  ///< its cgroup.procs, open for writing
   mode_t mask = 0;
   std::map<int, rlimit> limits;
@@ -114,6 +116,8 @@ Beside beside(const Rank& rank, const exec_talk::Start& start) {
   Beside it;
   it.directory = Descriptor(
       ::open(fmt::format("/proc/{}/cwd", rank.pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!it.directory) it.directory_error = errno;
+  it.parent = ::getpid();
   if (const std::string file = cgroup_file_of(rank.pid); !file.empty())
     it.cgroup = Descriptor(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
   it.mask = umask_of(rank.pid);
@@ -148,6 +152,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
                          std::vector<std::string>& environment, const std::array<int, 3>& standard,
                          bool has_terminal, int told) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != it.parent) ::_exit(127);  // it ended before that call
   ::setsid();
   if (it.cgroup) (void)!::write(it.cgroup.get(), "0", 1);
   for (int stream = 0; stream < 3; ++stream)
@@ -172,7 +177,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   int error = 0;
   if (!it.directory || ::fchdir(it.directory.get()) != 0) {
-    error = -errno;
+    error = it.directory ? -errno : -it.directory_error;
   } else {
     std::vector<char*> arguments = pointers_to(command);
     std::vector<char*> variables = pointers_to(environment);
