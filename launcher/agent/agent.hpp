@@ -182,7 +182,7 @@ class Agent {
   milliseconds launcher_wait_{0};  ///< of the last Prepare
   OutputPacking output_packing_ = OutputPacking::none;
   Instant attached_at_{0};
-  /// the launcher has heard from this agent since then; the fence counts from it
+  /// The launcher has heard from this agent since then; the fence counts from it.
   Instant trusted_at_{0};
   std::optional<Instant> told_fence_;
   std::optional<Instant> death_at_;  ///< the launcher has died: waited for until then

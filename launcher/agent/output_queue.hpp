@@ -88,7 +88,7 @@ class OutputQueue {
  private:
   struct Rank {
     std::uint64_t end = 0;  ///< bytes that it has printed
-    /// bytes of it that the launcher was sent on this connection, or has anyway
+    /// Bytes of it that the launcher was sent on this connection, or has anyway.
     std::uint64_t passed = 0;
   };
   /// Consecutive chunks: in memory, on the disk, or both.
@@ -100,7 +100,7 @@ class OutputQueue {
     bool is_passed = false;  ///< all of it was sent on this connection, or need not be
     std::size_t cost = 0;
     std::optional<std::uint64_t> offset;  ///< on the disk
-    /// number of the last chunk sent from it on this connection
+    /// Number of the last chunk sent from it on this connection.
     std::uint64_t last_number = 0;
     std::vector<AttemptId> attempts;  ///< whose output is in it
     /// Where the last chunk of each rank ends. With too many ranks it is not recorded, and the
@@ -155,7 +155,7 @@ class OutputQueue {
   bool is_dropping_ = false;
   bool may_have_gaps_ = false;  ///< behind all chunks
   std::set<AttemptId> ending_;
-  /// newest output of ranks whose output is being dropped
+  /// Newest output of ranks whose output is being dropped.
   std::map<RankOfAttempt, OutputTail> tails_;
   // The next chunk to send.
   std::uint64_t next_block_ = 1;

@@ -16,7 +16,7 @@ struct AlignedInstant {
   bool operator==(const AlignedInstant&) const = default;
 };
 
-/// Some moment from `from` to `to`.
+/// An unknown moment between `from` and `to`.
 constexpr AlignedInstant sometime(Instant from, Instant to) {
   const nanoseconds half = (to - from) / 2;
   return {from + half, half};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts that are out of reach while their agents go on: for the length of the reconnect window that
-// is no failure. Silence proves nothing, so a host is lost only when its agent must have stopped
-// its ranks: it does so by its own clock, a window after the newest answer that it knows to have
-// come.
+// Hosts that are out of reach while their agents go on: within the reconnect window that is no
+// failure. Silence proves nothing, so a host is lost only when its agent must have stopped its
+// ranks. The agent does that by its own clock, one window after the newest pong that it knows to
+// have arrived.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace train {
 
 namespace {
 
-// Clocks differ in rate, and a process that is killed takes a moment to go.
+// Clock rates differ, and a killed process takes a moment to end.
 constexpr milliseconds fixed_margin{2'000};
 constexpr int rate_margin = 1'000;  // a thousandth
 
-// Of hosts that are out of reach at one time: of a switch that fails, all are.
+// Limit of outages reported at one time: when a switch fails, all hosts are out of reach.
 constexpr int most_outages_named = 3;
 
 }  // namespace
@@ -30,7 +30,7 @@ bool Connections::may_be_away(const Host& host) const {
 // A launcher that slept has not read yet what came meanwhile.
 Instant Connections::lost_at(const Host& host) const {
   if (waits_for_ever() && host.has_ranks) return Instant::max();
-  // Where no ranks are, nothing has to be proven.
+  // Without ranks on the host, nothing has to be proven.
   const milliseconds waited = waits_for_ever() ? timing_.reconnect_window : window();
   const Instant stopped =
       host.heartbeat.trusted_at() + waited + waited / rate_margin + fixed_margin;
@@ -52,7 +52,7 @@ Instant Connections::next_outage_check(const Host& host) const {
   return next;
 }
 
-// The stream has ended, or is silent, or one that was to replace it has ended.
+// The stream has ended or is silent, or a replacement stream has ended.
 void Connections::begin_outage(int host, Instant since, std::string why) {
   Host& h = of(host);
   if (!h.outage) {
@@ -71,7 +71,7 @@ void Connections::begin_outage(int host, Instant since, std::string why) {
   look_again(host);
 }
 
-// A host that takes every connection and ends it at once is not tried without a pause.
+// A host that accepts every connection and ends it at once is tried with pauses only.
 void Connections::try_later(Host& host) {
   if (host.tries == 0) {
     host.outage->next_try = now_;
@@ -100,7 +100,7 @@ std::vector<ConnectionAction> Connections::adopt(int host, bool has_ranks, Insta
   h.is_expected = h.is_lasting = h.is_unmet = true;
   h.has_ranks = has_ranks;
   h.heartbeat.heard(heard);
-  // Its agent may have heard from the one before until now.
+  // The agent may have heard from the previous launcher until now.
   h.heartbeat.trust(now);
   begin_outage(host, now, "the launcher before this one has ended");
   return std::exchange(actions_, {});
@@ -114,7 +114,7 @@ void Connections::handle(const connection_event::HostReopened& event) {
     h.own_address = event.own_address;
     h.likely_own_address = event.likely_own_address;
   }
-  h.open = false;  // the stream that was
+  h.open = false;  // the old stream
   h.outage->is_opening = false;
   h.outage->is_attaching = true;
   h.outage->next_try = now_ + timing_.reconnect_after;
@@ -162,7 +162,7 @@ std::string Connections::waited_for(const Host& host) const {
                      waits_for_ever() ? "reconnect_window" : window_key());
 }
 
-// One that nobody was told of while it did not matter is told of now.
+// An outage that was not reported while it did not matter is reported now.
 void Connections::want(int host, Instant now) {
   now_ = now;
   Host& h = of(host);
@@ -186,7 +186,7 @@ void Connections::end_outage(int host) {
   drop_outage(h);
 }
 
-// On a new stream.
+// The agent answers on a new stream.
 void Connections::resume(int host, const message::Hello& m) {
   Host& h = of(host);
   if (std::exchange(h.is_unmet, false)) {
@@ -219,7 +219,7 @@ void Connections::receive(int host, const message::NoAgent& m) {
                                                 "left"));
 }
 
-// Whatever is left there, nobody will ever say more of it.
+// Nothing more will be reported about the processes left there.
 void Connections::receive(int host, const message::LeftBehind& m) {
   const Host& h = of(host);
   if (!h.outage || !h.outage->is_attaching) return fail(host, out_of_turn_error("'left behind'"));

@@ -28,7 +28,7 @@ Connections::Connections(std::vector<std::string> names, Timing timing, int want
 
 std::vector<ConnectionAction> Connections::on(const ConnectionEvent& event, Instant now) {
   // A launcher that slept through its deadlines (a suspended machine, Ctrl-Z) has not listened
-  // either: what its hosts sent meanwhile waits to be read.
+  // either: messages that its hosts sent meanwhile are still unread.
   const auto due = next_deadline();
   if (due && now > *due + timing_.heartbeat) awake_since_ = now;
   now_ = now;
@@ -40,7 +40,7 @@ void Connections::begin_ranks(int host, Instant now) {
   Host& h = of(host);
   h.is_lasting = h.has_ranks = true;
   h.is_wanted = false;
-  // The agent reckons its fence from its last word until it knows of an answer to a ping.
+  // The agent counts its fence from its last message until it learns that a pong was received.
   h.heartbeat.trust(now);
 }
 
@@ -112,11 +112,11 @@ void Connections::handle(const connection_event::HostSaid& event) {
     receive(host, *pong);
   else
     tell(host_news::Said{host, event.message});
-  // It hears at once that its answers get through again.
+  // The ping tells the host at once that its pongs get through again.
   if (was_silent && of(host).open) ping(host);
 }
 
-// A host that was silent speaks again, on the stream that it had.
+// A silent host speaks again, on its old stream.
 void Connections::heard(int host) {
   Host& h = of(host);
   h.heartbeat.heard(now_);
@@ -147,7 +147,7 @@ void Connections::receive(int host, const message::Hello& m) {
 void Connections::receive(int host, const message::Pong& m) {
   Host& h = of(host);
   if (!h.heartbeat.answered(m, now_)) return said_again(host);
-  // Its fence, which may be near, moves as soon as it knows that an answer has come.
+  // The agent's fence may be near; it moves as soon as the agent learns that a pong was received.
   if (std::exchange(h.is_answer_awaited, false) && h.open) ping(host);
 }
 
@@ -188,7 +188,7 @@ milliseconds Connections::silence_limit(const Host& host) const {
   return may_be_away(host) ? timing_.reconnect_after : timing_.silence_limit;
 }
 
-// At the next moment when something may be due for this host.
+// Schedules the next check of this host.
 void Connections::look_again(int host) { checks_.look(host, next_check(of(host))); }
 
 void Connections::handle(const connection_event::Tick&) {

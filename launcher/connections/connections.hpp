@@ -16,11 +16,11 @@
 
 namespace train {
 
-/// What happens to the connections of a task. `host` is a node rank. Instants are the launcher's
+/// What happens to the connections of a task. `host` is a node rank. Instants are on the launcher's
 /// clock.
 namespace connection_event {
-/// The agent's stream is open; `address` is the one the launcher reached the host by, the others
-/// are those of the launcher's own machine, as `LinkInfo` has them.
+/// The agent's stream is open. `address` is the one by which the launcher reached the host; the
+/// others are those of the launcher's own machine, as in `LinkInfo`.
 struct HostOpened {
   int host = 0;
   std::string address;
@@ -32,7 +32,7 @@ struct HostSaid {
   Message message;
 };
 /// Output of this host has arrived, or waits in the launcher to be written: the host is alive, even
-/// when its answers to pings are stuck behind what it prints.
+/// if its pongs are stuck behind its output.
 struct HostPrinted {
   int host = 0;
   std::uint64_t bytes = 0;  ///< that have arrived
@@ -42,26 +42,26 @@ struct HostClosed {
   int host = 0;
   Error why;
 };
-/// What came over the stream is not what an agent of ours sends.
+/// The host sent something over the stream that an agent of train never sends.
 struct HostBrokeProtocol {
   int host = 0;
   Error why;
 };
-/// What Reopen asked for: there is a new stream, in place of the old one, and the agent was told of
-/// it. Its Hello follows, or HostClosed.
+/// Answers Reopen: a new stream has replaced the old one, and the agent was told of it. Its Hello
+/// follows, or HostClosed.
 struct HostReopened {
   int host = 0;
-  // As HostOpened has them. They count where nothing is known yet.
+  // As in HostOpened. Used only if the host's addresses are not known yet.
   std::string address = {};
   std::string own_address = {};
   std::string likely_own_address = {};
 };
-/// There is none. The old stream, if there was one, still stands.
+/// Answers Reopen: there is no new stream. The old stream, if there was one, stays.
 struct HostNotReopened {
   int host = 0;
   Error why;
 };
-/// What Sweep asked for: nothing of an earlier agent is left there, or it is not known (`why`).
+/// Answers Sweep: nothing of an earlier agent is left on the host, or that is not known (`why`).
 struct HostSwept {
   int host = 0;
   std::optional<Error> why = {};
@@ -77,7 +77,7 @@ using ConnectionEvent =
                  connection_event::HostNotReopened, connection_event::HostSwept,
                  connection_event::Tick>;
 
-/// What becomes known of a host, for the attempt that runs there.
+/// News of a host, for the attempt that runs on it.
 namespace host_news {
 /// The agent can be talked to.
 struct Up {
@@ -89,10 +89,10 @@ struct Said {
 };
 struct Printed {
   int host = 0;
-  std::uint64_t bytes = 0;  ///< 0: what has arrived before is not written down yet
+  std::uint64_t bytes = 0;  ///< 0: output that arrived earlier is not written yet
 };
-/// The agent can be talked to again, after it was out of reach at some moment `away`. What was sent
-/// to it before may be lost; what it has said of its attempts it says again.
+/// The agent can be talked to again, after it was out of reach at some moment `away`. Messages sent
+/// before may be lost; the agent repeats the facts about its attempts.
 struct Resumed {
   int host = 0;
   message::Hello hello;
@@ -109,7 +109,7 @@ struct Lost {
 using HostNews = std::variant<host_news::Up, host_news::Said, host_news::Printed,
                               host_news::Resumed, host_news::Lost>;
 
-/// What is to be done with a host, in order.
+/// Actions on a host, to be carried out in order.
 namespace host_action {
 struct Send {
   int host = 0;
@@ -119,25 +119,25 @@ struct Send {
 struct CloseHost {
   int host = 0;
 };
-/// Reach this host, and start an agent where none runs. Answered by HostOpened or HostClosed.
+/// Reach this host, and start an agent if none runs. Answered by HostOpened or HostClosed.
 struct Open {
   int host = 0;
 };
-/// Have what an earlier agent may have left on this host ended. Answered by HostSwept.
+/// End what an earlier agent may have left on this host. Answered by HostSwept.
 struct Sweep {
   int host = 0;
 };
-/// Reach the agent of this host once more, which must run already. Answered by HostReopened or
+/// Reach the agent of this host again; it must be running already. Answered by HostReopened or
 /// HostNotReopened.
 struct Reopen {
   int host = 0;
 };
-/// The old stream works again: what Reopen asked for is not wanted any more.
+/// The old stream works again: the Reopen is cancelled.
 struct KeepStream {
   int host = 0;
 };
-/// A line for the user about what a host waits for, or is waited for. Few of them, whatever hosts
-/// send.
+/// A line for the user about a host that waits or is waited for. There are only a few such lines,
+/// whatever hosts send.
 struct Note {
   std::string text;
 };
@@ -148,116 +148,119 @@ using ConnectionAction = std::variant<HostNews, host_action::Send, host_action::
                                       host_action::KeepStream, host_action::Note>;
 
 /// The connections of a task to the agents of its hosts, over all its attempts, and nothing else:
-/// events in, actions out. Who is there, and since when not; how the clocks differ; when a host
-/// that is silent is lost, and when it is reached again. An event of one host costs the same
-/// however many hosts there are.
+/// events in, actions out. Tracks which hosts are connected, since when others are not, and how the
+/// clocks differ; decides when a silent host is lost, and when it is reached again. An event of one
+/// host costs the same however many hosts there are.
 class Connections {
  public:
   struct Timing {
     milliseconds heartbeat{2'000};  ///< between pings
-    /// A host that says nothing for so long is lost, or, where there is a reconnect window, told
-    /// of.
+    /// A host that is silent for this long is lost, or, with a reconnect window, reported to the
+    /// user.
     milliseconds silence_limit{15'000};
-    /// How long a host may be out of reach once its ranks were told to start; 0: not at all.
+    /// How long a host may be out of reach once its ranks were told to start; 0: not tolerated.
     milliseconds reconnect_window{0};
-    /// How long its ranks go on when the launcher dies. Where that is longer, nothing but this
-    /// proves that a silent host has ended them; `for_ever`: nothing does.
+    /// How long the ranks go on when the launcher dies. If this is longer than the reconnect
+    /// window, only this time proves that a silent host has ended its ranks; `for_ever`: nothing
+    /// proves it.
     milliseconds launcher_wait = brief_launcher_wait;
     milliseconds reconnect_after{5'000};  ///< of silence on an open stream
-    /// A try to reach a host again begins no sooner than this after the one before it began: the
-    /// second, the third, and all others.
+    /// Minimum time between the beginnings of two tries to reach a host again: before the second,
+    /// the third, and all further tries.
     std::array<milliseconds, 3> reconnect_pauses{milliseconds(250), milliseconds(500),
                                                  milliseconds(1'000)};
-    milliseconds reconnect_rest{100};   ///< nor sooner than this after that one failed
-    milliseconds login_limit{10'000};   ///< a try that takes so long is given up for another
-    milliseconds steady_after{10'000};  ///< a stream that stood so long is no failed try
-    milliseconds broken_notice{5'000};  ///< the user is told of a stream that is away so long
-    /// A host that was lost is tried for so long to be reached anew, or for the window where that
-    /// is longer, with a pause after each try.
+    milliseconds reconnect_rest{100};   ///< minimum time after a failed try
+    milliseconds login_limit{10'000};   ///< a try that takes longer is given up for another
+    milliseconds steady_after{10'000};  ///< a stream that lasted this long is no failed try
+    milliseconds broken_notice{5'000};  ///< the user is told of a stream broken for this long
+    /// A lost host is tried to be reached anew for this long, or for the window if that is longer,
+    /// with a pause after each try.
     milliseconds reach_limit{10'000};
     milliseconds reach_pause{1'000};
   };
 
-  /// The first `wanted` hosts are being reached for the first time; the others are not, until they
-  /// are wanted (`reach_anew`).
+  /// The first `wanted` hosts are being reached for the first time; the others only when they are
+  /// wanted (`reach_anew`).
   Connections(std::vector<std::string> names, Timing timing, int wanted);
   Connections(const std::vector<std::string>& names, Timing timing)
       : Connections(names, timing, static_cast<int>(names.size())) {}
 
   /// Takes one event; the actions are to be carried out in order.
   std::vector<ConnectionAction> on(const ConnectionEvent& event, Instant now);
-  /// When a Tick is wanted, if at all.
+  /// When the next Tick is due; nothing: no Tick is needed.
   std::optional<Instant> next_deadline() const { return checks_.next(); }
 
-  /// In place of being reached for the first time: this host has an agent, which another process
-  /// has started that has ended since, and is reached as after an outage that begins now. `heard`
-  /// is before it can have been lost. Before anything else.
+  /// Instead of reaching the host for the first time: this host has an agent that another process
+  /// started, which has ended since. The host is reached as after an outage that begins now.
+  /// `heard`: an instant before the host can have been lost. To be called before anything else.
   std::vector<ConnectionAction> adopt(int host, bool has_ranks, Instant heard, Instant now);
 
-  /// The ranks of this host are being told to start: from here on its agent outlives its streams.
+  /// The ranks of this host are being told to start: from now on its agent outlives its streams.
   void begin_ranks(int host, Instant now);
-  /// They have ended, and the host is kept for others: it is no matter for the user any more.
+  /// The ranks have ended, and the host is kept for other attempts: its outages are no longer
+  /// reported to the user.
   void end_ranks(int host) { of(host).has_ranks = of(host).is_wanted = false; }
-  /// An attempt waits for this host: where it is out of reach, the user is told so, although no
-  /// ranks are there.
+  /// An attempt waits for this host: an outage is reported to the user, although no ranks run
+  /// there.
   void want(int host, Instant now);
-  /// Nothing more is expected of this host. An agent that would wait for this launcher to come back
-  /// hears that it need not.
+  /// Nothing more is expected of this host. An agent that would wait for this launcher is told not
+  /// to.
   std::vector<ConnectionAction> let_go(int host);
-  /// The same for one that is open, whose agent is told to leave.
+  /// The same for a host whose stream is open: its agent is told to leave.
   std::vector<ConnectionAction> dismiss(int host);
-  /// What has kept hosts from being reached may be over: none waits for its next try.
+  /// The obstacle that kept hosts from being reached may be gone: all hosts are tried now.
   std::vector<ConnectionAction> try_now(Instant now);
-  /// Hosts that are out of reach will not be waited for any longer than that, by their run.
+  /// Hosts that are out of reach are given up by their run at this instant, if not earlier.
   void give_up_by(std::optional<Instant> limit) { given_up_by_ = limit; }
-  /// A host that was lost, or let go, is wanted again; or one that was never wanted is.
+  /// A host that was lost or let go is wanted again; or a new one is wanted for the first time.
   std::vector<ConnectionAction> reach_anew(int host, Instant now);
 
   /// The host can be talked to.
   bool is_up(int host) const { return of(host).open; }
-  /// It can be, or it may come to that without another word.
+  /// The host can be talked to, or may become reachable without another call.
   bool is_expected(int host) const { return of(host).is_expected; }
-  /// It is out of reach, and may come back.
+  /// The host is out of reach, and may come back.
   bool is_away(int host) const { return of(host).outage.has_value(); }
   const std::string& name(int host) const { return of(host).name; }
   int count() const { return static_cast<int>(hosts_.size()); }
-  /// As HostOpened has them; empty before.
+  /// As in HostOpened; empty before.
   const std::string& address(int host) const { return of(host).address; }
   const std::string& own_address(int host) const { return of(host).own_address; }
   const std::string& likely_own_address(int host) const { return of(host).likely_own_address; }
   const ClockOffset& clock(int host) const { return of(host).heartbeat.clock(); }
   Instant last_heard(int host) const { return of(host).heartbeat.last_heard(); }
-  /// What a launcher that slept (a suspended machine, Ctrl-Z) has not listened for does not count.
+  /// Since when the host is silent. Time in which the launcher slept (a suspended machine, Ctrl-Z)
+  /// does not count.
   Instant silent_since(int host) const {
     return std::max(of(host).heartbeat.last_heard(), awake_since_);
   }
-  /// That a host has been silent until now.
+  /// The error for a host that has been silent until now.
   Error silence(int host, Instant now) const;
   /// When this process last woke from a long sleep.
   Instant awake_since() const { return awake_since_; }
   const Timing& timing() const { return timing_; }
-  /// A host that is out of reach is not lost by that, however long it lasts.
+  /// Being out of reach never makes a host lost, however long it lasts.
   bool waits_for_ever() const { return window() >= for_ever; }
 
  private:
-  /// A host with an agent that outlives its streams, and that is out of reach.
+  /// A host that is out of reach, with an agent that outlives its streams.
   struct Outage {
     Instant since{0};           ///< last heard of, or the end of the stream
     bool is_silence = false;    ///< the stream had not ended
-    bool is_opening = false;    ///< Reopen is not answered yet
-    bool is_attaching = false;  ///< there is a new stream, and its Hello is waited for
-    Instant next_try{0};        ///< when the host is tried again, if nothing comes of this try
+    bool is_opening = false;    ///< Reopen was not answered yet
+    bool is_attaching = false;  ///< there is a new stream, and its Hello has not come yet
+    Instant next_try{0};        ///< when the host is tried again, if this try fails
     std::string why;            ///< what is known, in words
-    bool is_noted = false;      ///< it lasts long enough for the user to be told
+    bool is_noted = false;      ///< it lasted long enough to be reported
     bool is_named = false;      ///< the user was told
   };
-  /// A host that was lost, and is wanted again.
+  /// A lost host that is wanted again.
   struct Reach {
     Instant since{0};
-    Instant until{0};                 ///< when it is given up
-    std::optional<Instant> next_try;  ///< nothing: a try is on its way
+    Instant until{0};                 ///< when the host is given up
+    std::optional<Instant> next_try;  ///< nothing: a try is in progress
     std::string why = "it does not answer";
-    bool is_noted = false;  ///< the user was told that it is waited for
+    bool is_noted = false;  ///< the user was told of the wait
   };
   struct Host {
     std::string name;
@@ -265,12 +268,13 @@ class Connections {
     std::string own_address;
     std::string likely_own_address;
     bool is_expected = true;
-    bool is_new = false;  ///< it was never wanted
+    bool is_new = false;  ///< not wanted so far
     bool open = false;
     bool is_lasting = false;  ///< its agent was told to start ranks at least once
     bool has_ranks = false;
     bool is_wanted = false;  ///< by an attempt that is about to begin
-    bool is_unmet = false;   ///< another process has met its agent, and this one not yet
+    /// This process has not met its agent, which another process has started.
+    bool is_unmet = false;
     Heartbeat heartbeat;
     Repetitions repetitions;
     bool has_said_hello = false;
@@ -278,10 +282,10 @@ class Connections {
     std::int64_t agent_pid = 0;
     std::optional<Outage> outage;
     std::optional<Reach> reach;
-    int tries = 0;        ///< to reach it again, since its stream was last steady
+    int tries = 0;        ///< to reach the host again, since its stream was last steady
     Instant tried_at{0};  ///< when the last of them began
     bool was_resumed = false;
-    bool is_answer_awaited = false;  ///< the first on this stream
+    bool is_answer_awaited = false;  ///< the first pong on this stream
     Instant resumed_at{0};           ///< when the stream was last made anew
   };
 
@@ -322,7 +326,7 @@ class Connections {
   milliseconds window() const {
     return fence_window(timing_.reconnect_window, timing_.launcher_wait);
   }
-  /// The key of the experiment that makes it so long.
+  /// The key of the experiment that determines the length of the window.
   const char* window_key() const {
     return timing_.reconnect_window < window() ? "on_launcher_loss" : "reconnect_window";
   }
@@ -347,7 +351,7 @@ class Connections {
 
   Timing timing_;
   std::vector<Host> hosts_;
-  int outages_named_ = 0;  ///< how many hosts the user knows to be out of reach
+  int outages_named_ = 0;  ///< number of hosts whose outage was reported
   std::optional<Instant> given_up_by_;
   Instant awake_since_{0};  ///< when this process last woke from a long sleep
   HostChecks checks_;       ///< of all open hosts: once per heartbeat at least

@@ -12,23 +12,23 @@ namespace train {
 /// Instants are the launcher's clock unless said otherwise.
 class Heartbeat {
  public:
-  /// Anything at all came from the host.
+  /// Something came from the host.
   void heard(Instant now) { last_heard_ = now; }
-  /// A ping was sent, which tells the host of the newest answer.
+  /// A ping was sent, which tells the host of the newest pong received.
   void asked(Instant now);
-  /// An answer came. It is ignored unless it answers a ping that was sent and not answered yet, so
+  /// A pong came. It is ignored unless it answers a ping that was sent and not answered yet, so
   /// that no host can make up round trips; then false.
   bool answered(const message::Pong& pong, Instant now);
 
-  /// What the host said that lets it be trusted for a reconnect window from now on, other than an
-  /// answer to a ping.
+  /// A message other than a pong from which the host may count its reconnect window: the host is
+  /// trusted from now on.
   void trust(Instant now) { trusted_at_ = now; }
-  /// When the newest answer had come that the host was told of: before it, its ranks cannot have
-  /// been stopped for silence.
+  /// When the newest pong that the host was told of had come: until the window after it is over,
+  /// its ranks are not stopped for silence.
   Instant trusted_at() const { return trusted_at_; }
-  /// `Pong::answered` of the newest answer, the host's clock; 0: none.
+  /// `Pong::answered` of the newest pong, on the host's clock; 0: none.
   Instant newest_pong() const { return newest_pong_; }
-  /// There is a new connection: pings of the old one stay unanswered.
+  /// A new connection begins: pings of the old one stay unanswered.
   void forget_unanswered() { unanswered_.clear(); }
 
   Instant last_heard() const { return last_heard_; }

@@ -11,26 +11,26 @@
 
 namespace train {
 
-/// When each of some hosts is to be looked at next, soonest first: an event of one host costs the
-/// same however many there are.
+/// When each of some hosts is to be checked next, soonest first: an event of one host costs the
+/// same however many hosts there are.
 class HostChecks {
  public:
   explicit HostChecks(std::size_t hosts) : due_(hosts) {}
 
-  /// This host is looked at then, or sooner.
+  /// Checks this host at `due` or sooner.
   void look(int host, Instant due) {
     auto& known = due_[static_cast<std::size_t>(host)];
     if (known && *known <= due) return;
     known = due;
     queue_.emplace(due, host);
   }
-  /// The next host that is due; it is not looked at again until `look`.
+  /// The next host that is due; it is not checked again until `look`.
   std::optional<int> take_due(Instant now) {
     while (!queue_.empty() && queue_.top().first <= now) {
       const auto [due, host] = queue_.top();
       queue_.pop();
       auto& known = due_[static_cast<std::size_t>(host)];
-      if (known != due) continue;  // an earlier one has come since
+      if (known != due) continue;  // an earlier check was added since
       known.reset();
       return host;
     }

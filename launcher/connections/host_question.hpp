@@ -14,19 +14,20 @@
 
 namespace train {
 
-/// Something that a host is asked over a connection of its own, and answers in one line.
+/// A question to a host over a connection of its own, answered in one line.
 class HostQuestion {
  public:
-  /// Asks at once. `on_answer` comes at most once, from the transport and never from inside of
-  /// this: with the line, without its end, or what is longer than `longest`; or why there is none.
-  /// To be destroyed from elsewhere than there. `request` is sent to the host first.
+  /// Asks at once; `request` is sent to the host first. `on_answer` comes at most once, from the
+  /// transport and never from inside a call to this object: with the line, without its end, or with
+  /// what was received if that is longer than `longest`; or with the error. This object must not be
+  /// destroyed inside `on_answer`.
   HostQuestion(Transport& transport, const Host& host, const AgentCall& call, std::size_t longest,
                std::function<void(Result<std::string_view>)> on_answer,
                const std::string& request = {});
   HostQuestion(const HostQuestion&) = delete;
   HostQuestion& operator=(const HostQuestion&) = delete;
 
-  /// Somebody is being asked for what the login takes.
+  /// The user is being asked for a password or passphrase for the login.
   bool is_asking() const { return !is_answered_ && link_->is_asking(); }
 
  private:

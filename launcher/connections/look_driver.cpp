@@ -12,7 +12,7 @@ namespace train {
 
 namespace {
 
-// Somebody waits for the answers of the others.
+// Shorter than usual: the user waits for the answers of the other hosts.
 constexpr milliseconds connect_limit{5'000};
 
 }  // namespace
@@ -34,7 +34,7 @@ LookDriver::LookDriver(Ports ports, std::vector<Host> hosts,
       open_(hosts_.size()) {}
 
 void LookDriver::start() {
-  // Without hosts there is nothing to wait for, but the end never comes from inside of this.
+  // Without hosts there is nothing to wait for, but `on_over` never comes from inside this call.
   const nanoseconds wait = hosts_.empty() ? nanoseconds(0) : limit_;
   deadline_ = ports_.timers.after(wait, [this] { reach_limit(); });
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
@@ -47,7 +47,8 @@ void LookDriver::start() {
   }
 }
 
-// Who is asked for a passphrase has all the time for it, and the hosts have theirs then.
+// A user who is asked for a passphrase has unlimited time for it; after that the hosts have the
+// full limit.
 void LookDriver::reach_limit() {
   const bool is_asking = std::any_of(questions_.begin(), questions_.end(),
                                      [](const auto& each) { return each->is_asking(); });

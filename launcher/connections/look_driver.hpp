@@ -13,17 +13,17 @@
 
 namespace train {
 
-/// What a host is asked over a connection of its own.
+/// A question to a host over a connection of its own.
 struct LookQuestion {
   AgentCall call;
-  std::size_t longest = 0;   ///< of the line that it answers, in bytes
-  std::string request = {};  ///< that it is sent first
+  std::size_t longest = 0;   ///< limit of the answered line, in bytes
+  std::string request = {};  ///< what the host is sent first
 };
 
-/// What the host has and who holds it: the answer is a HostReport.
+/// Asks what the host has and who holds it: the answer is a HostReport.
 LookQuestion look_question(const Host& host);
 
-/// Asks hosts, all at the same time, and collects the lines that they answer.
+/// Asks all hosts in parallel, and collects the lines that they answer.
 class LookDriver {
  public:
   /// How the world is reached.
@@ -33,7 +33,7 @@ class LookDriver {
   };
 
   /// A host that has not answered `limit` after `start` is not waited for. `on_over` comes once,
-  /// from the ports and never from inside of `start`: when all have answered, or at the limit.
+  /// from the ports and never from inside `start`: when all hosts have answered, or at the limit.
   /// What the ports refer to must outlive the driver.
   LookDriver(Ports ports, std::vector<Host> hosts,
              std::function<LookQuestion(const Host&)> question_of, nanoseconds limit,
@@ -41,16 +41,16 @@ class LookDriver {
   LookDriver(const LookDriver&) = delete;
   LookDriver& operator=(const LookDriver&) = delete;
 
-  /// Begins to reach the hosts. Once.
+  /// Begins to reach the hosts. To be called once.
   void start();
 
-  /// A line without its end, or what is longer than it may be, and when it came.
+  /// A line without its end, or an overlong beginning of one, and when it came.
   struct Answer {
     std::string line;
     Instant at{0};
   };
-  /// In the order of the hosts; nothing that comes after the end changes them. An error is of class
-  /// `host` or `missing`: the host cannot be reached, or does not answer in time.
+  /// In the order of the hosts; final once the round is over. An error is of class `host` or
+  /// `missing`: the host cannot be reached, or does not answer in time.
   const std::vector<Result<Answer>>& answers() const { return answers_; }
 
  private:
@@ -66,7 +66,7 @@ class LookDriver {
   std::vector<Result<Answer>> answers_;
   std::vector<std::unique_ptr<HostQuestion>> questions_;
   std::size_t open_;         ///< hosts that have not answered
-  bool was_asking_ = false;  ///< at the last look at the limit
+  bool was_asking_ = false;  ///< at the last check of the limit
   bool is_over_ = false;
   std::unique_ptr<Subscription> deadline_;
 };

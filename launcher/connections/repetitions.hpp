@@ -10,16 +10,16 @@
 
 namespace train {
 
-/// What a host says that changes nothing. It is still work: no host may keep the launcher busy with
-/// it.
+/// Counts messages of a host that change nothing. They still cost work: the limit keeps a host from
+/// making the launcher busy with them.
 class Repetitions {
  public:
-  /// Many times what an agent sends from one ping to the next.
+  /// A large multiple of what an agent sends between two pings.
   static constexpr int most = 100;
 
-  /// So many are to be expected.
+  /// `count` more repetitions are expected, and not counted.
   void expect(int count) { count_ = std::min(count_, 0) - count; }
-  /// One has come; false when they are too many within `span`.
+  /// Counts one; false if there are too many within `span`.
   bool add(Instant now, nanoseconds span) {
     if (now >= since_ + span) {
       since_ = now;
@@ -36,7 +36,7 @@ class Repetitions {
 inline constexpr const char* not_our_agent =
     "something other than the agent of this version of train answers there";
 
-/// That a host has sent too many of them.
+/// The error for a host that has sent too many.
 inline Error flood_error(nanoseconds span) {
   return make_error(ErrorClass::host,
                     fmt::format("floods: more than {} messages in {} s that say nothing new",
@@ -44,7 +44,7 @@ inline Error flood_error(nanoseconds span) {
                     not_our_agent);
 }
 
-/// That a host has sent what it cannot have to say now.
+/// The error for a host that has sent a message that is not due now.
 inline Error out_of_turn_error(const char* what) {
   return make_error(ErrorClass::host, fmt::format("sent {} out of turn", what), not_our_agent);
 }

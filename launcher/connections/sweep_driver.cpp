@@ -13,7 +13,7 @@ namespace train {
 
 namespace {
 
-// Between two looks at a host whose agent was told to leave, and is still there.
+// Pause between two questions to a host whose agent was told to leave and is still there.
 constexpr milliseconds goodbye_pause{1'000};
 
 Result<SweepReport> unanswered(nanoseconds limit) {
@@ -43,7 +43,7 @@ SweepDriver::SweepDriver(Ports ports, std::vector<AbandonedHost> hosts, nanoseco
       open_(hosts_.size()) {}
 
 void SweepDriver::start() {
-  // Without hosts there is nothing to wait for, but the end never comes from inside of this.
+  // Without hosts there is nothing to wait for, but `on_over` never comes from inside this call.
   const nanoseconds wait = hosts_.empty() ? nanoseconds(0) : limit_;
   deadline_ = ports_.timers.after(wait, [this] { end(); });
   for (std::size_t host = 0; host < hosts_.size(); ++host) ask(host);
@@ -58,7 +58,7 @@ void SweepDriver::ask(std::size_t host) {
       });
 }
 
-// At the limit, the last report is what is known.
+// At the limit, the last report is the answer.
 void SweepDriver::reported(std::size_t host, Result<SweepReport> what) {
   Question& question = questions_[host];
   if (is_over_ || question.is_answered) return;
@@ -69,8 +69,8 @@ void SweepDriver::reported(std::size_t host, Result<SweepReport> what) {
         [this, host] { say_goodbye(host); });
 }
 
-// Its agent leaves once its ranks have ended, and its stream with it. One that is on its way
-// already closes the stream at once.
+// The agent leaves once its ranks have ended, and its stream ends with it. An agent that is already
+// leaving closes the stream at once.
 void SweepDriver::say_goodbye(std::size_t host) {
   Question& question = questions_[host];
   message::Attach attach;
@@ -89,7 +89,7 @@ void SweepDriver::say_goodbye(std::size_t host) {
   question.goodbye->send(frame_of(attach) + frame_of(message::Bye{}));
 }
 
-// A link is not destroyed inside of its own callbacks.
+// A link must not be destroyed inside its own callbacks.
 void SweepDriver::later(std::size_t host, nanoseconds wait, std::function<void()> step) {
   if (is_over_) return;
   questions_[host].next_step = ports_.timers.after(wait, [this, step = std::move(step)] {

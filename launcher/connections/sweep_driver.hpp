@@ -23,7 +23,7 @@ struct AbandonedHost {
   std::string key;
 };
 
-/// What the answers of all hosts come to.
+/// The summary of the answers of all hosts.
 enum class SweepVerdict {
   clean,    ///< nothing is left
   busy,     ///< an agent is still there, and ends its ranks by itself
@@ -31,20 +31,20 @@ enum class SweepVerdict {
 };
 SweepVerdict verdict_of(const std::vector<Result<SweepReport>>& answers);
 
-/// Of a task that is over: nobody supervises it after that.
+/// The epoch for the goodbye to agents of a task that is over: no supervisor follows.
 constexpr std::uint64_t last_epoch = std::uint64_t{1} << 62;
 
-/// How agents that are not dead are told to stop their ranks, with their grace, and to leave.
+/// How living agents are told to stop their ranks, with their grace, and to leave.
 struct Goodbye {
-  /// Above that of every supervisor that they may have heard.
+  /// Higher than that of every supervisor that the agents may have heard of.
   std::uint64_t epoch = 0;
-  /// Above that of whoever has used the same epoch.
+  /// Higher than those that another process used with the same epoch.
   std::uint64_t first_connection = 1;
 };
 
-/// Asks hosts, all at the same time and over new connections, to end what a dead agent has left
-/// there (`AgentCall::Verb::sweep`), and collects what they answer. With a `Goodbye`, an agent that
-/// is not dead is told it, and the host asked again once that has left.
+/// Asks hosts, in parallel and over new connections, to end what a dead agent has left there
+/// (`AgentCall::Verb::sweep`), and collects their answers. With a `Goodbye`, a living agent is told
+/// to leave, and its host is asked again once the agent has left.
 class SweepDriver {
  public:
   /// How the world is reached.
@@ -54,22 +54,22 @@ class SweepDriver {
   };
 
   /// A host that has not answered `limit` after `start` is not waited for. `on_over` comes once,
-  /// from the ports and never from inside of `start`: when all have answered, or at the limit.
+  /// from the ports and never from inside `start`: when all hosts have answered, or at the limit.
   /// What the ports refer to must outlive the driver.
   SweepDriver(Ports ports, std::vector<AbandonedHost> hosts, nanoseconds limit,
               std::function<void()> on_over, std::optional<Goodbye> goodbye = {});
   SweepDriver(const SweepDriver&) = delete;
   SweepDriver& operator=(const SweepDriver&) = delete;
 
-  /// Begins to reach the hosts. Once.
+  /// Begins to reach the hosts. To be called once.
   void start();
-  /// The user does not wait for what is missing: `on_over` comes now, from inside of this.
+  /// The user does not wait for missing answers: calls `on_over` now, from inside this call.
   void cut_short();
-  /// Nobody waits for the answers any more: `on_over` does not come, whatever was on its way.
+  /// The answers are no longer needed: `on_over` never comes.
   void forget();
 
-  /// In the order of the hosts; nothing that comes after the end changes them. An error is of class
-  /// `host` or `missing`: the host cannot be reached, or does not answer in time.
+  /// In the order of the hosts; final once the sweep is over. An error is of class `host` or
+  /// `missing`: the host cannot be reached, or does not answer in time.
   const std::vector<Result<SweepReport>>& answers() const { return answers_; }
 
  private:
@@ -77,7 +77,7 @@ class SweepDriver {
     std::unique_ptr<HostQuestion> question;
     std::unique_ptr<HostLink> goodbye;
     bool is_answered = false;
-    std::uint64_t goodbyes = 0;  ///< how often its agent was told to leave
+    std::uint64_t goodbyes = 0;  ///< how often the agent was told to leave
     std::unique_ptr<Subscription> next_step;
   };
 

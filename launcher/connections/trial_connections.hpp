@@ -9,8 +9,7 @@
 
 namespace train {
 
-/// What the run of one trial may know of the connections of its task, as `Connections` has it;
-/// `host` is a node rank of the trial.
+/// The view that the run of one trial has of `Connections`; `host` is a node rank of the trial.
 class TrialConnections {
  public:
   /// `all` must outlive this.

@@ -77,7 +77,7 @@ std::string archive_header(const ContextEntry& entry) {
   if (entry.target.size() > longest_field) records += pax_record("linkpath", entry.target);
   std::string header;
   if (!records.empty()) {
-    // Names are bytes, whatever the encoding of the file system they come from.
+    // Names are bytes, in whatever encoding their file system has.
     records = pax_record("hdrcharset", "BINARY") + records;
     header = ustar("././@PaxHeader", 0644, records.size(), 'x', "");
     header += records + archive_padding(records.size());
@@ -94,7 +94,7 @@ std::uint64_t archived_size(const ContextEntry& entry) {
 namespace {
 
 constexpr char long_names_type = 'x';
-// Two paths, their keys, and the charset.
+// Room for two paths, their keys, and the charset.
 constexpr std::uint64_t longest_records = 16u << 10;
 
 // Text up to a NUL or the end of the field.
@@ -115,7 +115,7 @@ bool is_zeros(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == '\0'; });
 }
 
-// The value of the first record if it has this key, which is taken off the records.
+// Removes the first record if it has this key, and returns its value.
 std::optional<std::string> take_record(std::string_view& records, std::string_view key) {
   const std::size_t blank = records.find(' ');
   if (blank == records.npos) return std::nullopt;
@@ -215,7 +215,7 @@ Result<void> ArchiveReader::take_long_names() {
   long_header_ += block_;
   const std::string block = std::exchange(block_, {});
   std::string_view records = std::string_view(block).substr(0, records_size_);
-  (void)take_record(records, "hdrcharset");  // the comparison of headers says whether it was there
+  (void)take_record(records, "hdrcharset");  // the comparison of headers checks its presence
   long_names_ = {};
   if (auto path = take_record(records, "path")) long_names_.path = std::move(*path);
   if (auto target = take_record(records, "linkpath")) long_names_.target = std::move(*target);
@@ -224,7 +224,7 @@ Result<void> ArchiveReader::take_long_names() {
   return {};
 }
 
-// A header is compared with the one that its entry is given, so that it can mean nothing else.
+// The header must equal the one that its entry would be given, so that it has only one meaning.
 Result<void> ArchiveReader::begin(ContextEntry entry) {
   const std::string header = std::exchange(long_header_, {});
   if (!is_context_path(entry.path)) return refuse("a path that leaves it");

@@ -11,33 +11,33 @@
 
 namespace train {
 
-/// How a context is written down: as a POSIX tar archive (IEEE 1003.1, pax) that says nothing which
-/// could differ between two packings of the same files. Entries come in the order of their paths'
-/// bytes, folders before what is in them; no owner, no times; a pax header only for a path or
-/// target of more than 100 bytes. tar(1) reads it.
+/// The format of a context: a POSIX tar archive (IEEE 1003.1, pax) without anything that could
+/// differ between two packings of the same files. Entries are sorted by the bytes of their paths,
+/// folders before their contents; no owner, no times; a pax header only for a path or target of
+/// more than 100 bytes. tar(1) can read it.
 ///
 ///     for each entry: archive_header, the bytes of a file, archive_padding;  then archive_end
 
-/// Everything before the content of an entry.
+/// The header of an entry, before its content.
 std::string archive_header(const ContextEntry& entry);
-/// What follows the content of a file of that size: zeros up to a whole block.
+/// The padding after the content of a file of that size: zeros up to a whole block.
 std::string archive_padding(std::uint64_t size);
 /// The end of an archive.
 std::string archive_end();
 
-/// Bytes that an entry takes in the archive, with its content.
+/// Size of an entry in the archive, including its content.
 std::uint64_t archived_size(const ContextEntry& entry);
 
 constexpr std::size_t archive_block = 512;
 
-/// On its way it is compressed: zlib's largest window, and gzip's header around it.
+/// Transfers are compressed: zlib's largest window, with a gzip header.
 constexpr int gzip_window = 15 + 16;
 
-/// Receives what an archive holds. An error from it ends the reading and is passed on.
+/// Receives the entries of an archive. An error from it ends the reading and is passed on.
 class ArchiveSink {
  public:
   virtual ~ArchiveSink() = default;
-  /// The next entry. Its folder has come before, and nothing at its path.
+  /// The next entry. Its folder has come before, and no other entry with its path.
   virtual Result<void> begin(const ContextEntry& entry) = 0;
   /// Content of the file that has begun, in pieces.
   virtual Result<void> content(std::string_view bytes) = 0;
@@ -45,18 +45,18 @@ class ArchiveSink {
   virtual Result<void> end() = 0;
 };
 
-/// Reads an archive, in pieces of any size. Only what the functions above write is accepted, byte
+/// Reads an archive, in pieces of any size. Only output of the functions above is accepted, byte
 /// for byte: every header must be the one that its entry would be given, paths must ascend, and
-/// every folder must come before what is in it. So nothing can lie outside of the context, behind a
-/// link, or twice at one place. After an error every further call repeats it.
+/// every folder must come before its contents. So no entry can be outside of the context, behind a
+/// link, or twice at one path. After an error every further call repeats it.
 class ArchiveReader {
  public:
   /// The sink must outlive the reader.
   explicit ArchiveReader(ArchiveSink& sink) : sink_(sink) {}
 
-  /// The next bytes. An error of class `host` when no writer would have written them.
+  /// The next bytes. An error of class `host` if no writer could have written them.
   Result<void> feed(std::string_view bytes);
-  /// There are no more bytes: an error of class `host` when the archive is not complete.
+  /// The end of the bytes: an error of class `host` if the archive is not complete.
   Result<void> finish();
 
  private:
@@ -74,12 +74,12 @@ class ArchiveReader {
 
   ArchiveSink& sink_;
   State state_ = State::header;
-  std::string block_;  ///< what has come of the part that is being collected
+  std::string block_;  ///< collected bytes of the current part
   std::string long_header_;
   std::size_t records_size_ = 0;
   ContextEntry entry_;
-  ContextEntry long_names_;  ///< its path and target, where they are long
-  std::uint64_t left_ = 0;   ///< of the content
+  ContextEntry long_names_;  ///< its path and target, if they are long
+  std::uint64_t left_ = 0;   ///< remaining bytes of the content
   std::uint64_t content_sum_ = 0;
   std::size_t entries_ = 0;
   std::string last_path_;

@@ -11,7 +11,7 @@ constexpr std::size_t longest_part = 255;
 constexpr std::size_t longest_path = 4'000;
 constexpr int most_parts = 128;
 
-// Takes the text up to the next slash off a path, and the slash.
+// Removes the part up to the next slash, and the slash, from a path.
 std::string_view take_part(std::string_view& path) {
   const std::size_t end = std::min(path.find('/'), path.size());
   const std::string_view part = path.substr(0, end);

@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// A directory of code that travels to the hosts, by its content: two with the same files, modes
-/// and links have the same name, whenever and wherever they were packed.
+/// A directory of code that is sent to the hosts, named by its content: two with the same files,
+/// modes and links have the same name, whenever and wherever they were packed.
 struct Context {
   std::string sha256;      ///< of the archive (archive.hpp), lower-case hexadecimal
   std::uint64_t size = 0;  ///< of the archive, in bytes
@@ -17,21 +17,22 @@ struct Context {
   bool operator==(const Context&) const = default;
 };
 
-/// What a context may be at most. Determined allows 95 MiB.
+/// Limits of a context. Determined allows 95 MiB.
 constexpr std::uint64_t largest_context = 100u << 20;  ///< bytes of all files
 constexpr std::size_t most_context_entries = 100'000;
-constexpr std::uint64_t largest_archive = 512u << 20;  ///< with the headers of so many entries
+/// Including the headers of that many entries.
+constexpr std::uint64_t largest_archive = 512u << 20;
 
-/// A packed context is sent in pieces of this size, but for the last, which is smaller and may be
-/// empty. A piece is small enough to pass a slow link between two heartbeats.
+/// A packed context is sent in pieces of this size, except the last one, which is smaller and may
+/// be empty. A piece is small enough to pass a slow link between two heartbeats.
 constexpr std::size_t context_piece_size = 16u << 10;
-/// The most bytes that are sent to a host before it says that it took them.
+/// Limit of the bytes that are sent to a host before it confirms that it took them.
 constexpr std::uint64_t context_window = 4u << 20;
 
 /// 64 digits of lower-case hexadecimal, and a size within bounds.
 bool is_well_formed(const Context& context);
 
-/// One thing in a context.
+/// One entry of a context.
 struct ContextEntry {
   enum class Kind { folder, file, link };
   Kind kind = Kind::file;
@@ -43,15 +44,15 @@ struct ContextEntry {
   bool operator==(const ContextEntry&) const = default;
 };
 
-/// A path as contexts have them: parts between single slashes, none of them empty, "." or "..", at
+/// A legal path in a context: parts between single slashes, none of them empty, "." or "..", at
 /// most 255 bytes each, 4,000 in all and 128 parts; no NUL.
 bool is_context_path(std::string_view path);
 
-/// Whether a symbolic link at `path` stays inside of the context, as it is written: relative, and
-/// at no step above the context's own folder. An empty one does not.
+/// Whether a symbolic link at `path` stays inside of the context, by its text: relative, and at no
+/// step above the context's own folder. An empty target does not.
 bool is_inside(std::string_view path, std::string_view target);
 
-/// The part of a path that names its folder; empty for what lies in the context itself.
+/// The folder part of a path; empty for entries of the context's own folder.
 std::string_view folder_of(std::string_view path);
 
 }  // namespace train

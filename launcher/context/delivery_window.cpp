@@ -10,9 +10,9 @@ void DeliveryWindow::sent(std::uint64_t end, std::chrono::nanoseconds now) {
   unanswered_.push_back({end, end - taken_, now});
 }
 
-// From when a byte was sent until it was taken, all that was on its way before it has passed the
-// link as well: that is the link's rate if it was busy all the time. If it was not, the window was
-// too small; it then grows with every answer until it is large enough.
+// Between sending a byte and its confirmation, everything that was in flight before it has passed
+// the link as well: that gives the link's rate if it was busy all the time. If it was not, the
+// window was too small; it then grows with every confirmation until it is large enough.
 void DeliveryWindow::taken(std::uint64_t bytes, std::chrono::nanoseconds now) {
   std::optional<Sent> last;
   while (!unanswered_.empty() && unanswered_.front().end <= bytes) {

@@ -9,20 +9,20 @@
 
 namespace train {
 
-/// How much of a packed context may be on its way to a host: what the host takes in about two
-/// seconds, so that other messages to it do not wait much longer than that behind the context,
-/// however slow its link is. Bytes are counted from the beginning of the packed context, instants
-/// are of one clock.
+/// How much of a packed context may be in flight to a host: what the host takes in about two
+/// seconds, so that other messages wait behind the context not much longer than that, however slow
+/// the link is. Bytes are counted from the beginning of the packed context; instants are of one
+/// clock.
 class DeliveryWindow {
  public:
   /// How long the last byte of a full window waits in front of the link.
   static constexpr std::chrono::seconds longest_queue{2};
-  /// What may always be on its way, also at first: two seconds of 16 KB/s.
+  /// What may always be in flight, also initially: two seconds at 16 KB/s.
   static constexpr std::uint64_t smallest = 2 * context_piece_size;
 
   /// All bytes before `end` have been sent; no less than before.
   void sent(std::uint64_t end, std::chrono::nanoseconds now);
-  /// The host says that it took so many bytes; no more than were sent.
+  /// The host reports that it took this many bytes; no more than were sent.
   void taken(std::uint64_t bytes, std::chrono::nanoseconds now);
   /// Bytes before this may be sent: never more than `context_window` beyond what was taken.
   std::uint64_t end() const { return taken_ + size_; }
@@ -30,7 +30,7 @@ class DeliveryWindow {
  private:
   struct Sent {
     std::uint64_t end = 0;
-    std::uint64_t on_its_way = 0;  ///< up to there, when it was sent
+    std::uint64_t on_its_way = 0;  ///< bytes in flight up to there, when it was sent
     std::chrono::nanoseconds at{0};
   };
   std::deque<Sent> unanswered_;  ///< no more than fit into `context_window`

@@ -7,7 +7,7 @@
 namespace train {
 namespace {
 
-// Blanks at the end do not count, unless a backslash is before them.
+// Trailing blanks do not count, unless a backslash precedes them.
 std::string_view without_end_blanks(std::string_view line) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -81,7 +81,7 @@ bool IgnorePattern::compile(std::string_view glob) {
   return true;
 }
 
-// Two stars mean folders only where they are a whole part of the path; elsewhere they are one star.
+// Two stars match folders only as a whole part of the path; elsewhere they are one star.
 void IgnorePattern::compile_stars(std::string_view glob, std::size_t& i) {
   const std::size_t begin = i;
   while (i + 1 < glob.size() && glob[i + 1] == '*') ++i;
@@ -96,7 +96,7 @@ void IgnorePattern::compile_stars(std::string_view glob, std::size_t& i) {
   }
 }
 
-// From the bracket at `i`, which ends up on the closing one.
+// Compiles the set that begins at `i`; leaves `i` on the closing bracket.
 bool IgnorePattern::compile_set(std::string_view glob, std::size_t& i) {
   Token token{Token::Kind::set};
   ++i;
@@ -136,13 +136,13 @@ bool IgnorePattern::matches(std::string_view path, bool is_folder) const {
   return matches_whole(path);
 }
 
-// A place is entered together with those that follow when its token takes nothing.
+// Enters a position, and the following ones whose tokens may match nothing.
 void IgnorePattern::enter(Places& places, std::size_t i) const {
   for (places[i] = true; i < tokens_.size(); places[++i] = true)
     if (tokens_[i].kind != Token::Kind::some && tokens_[i].kind != Token::Kind::folders) break;
 }
 
-// Where one place leads with one more byte.
+// The positions that one position reaches with one more byte.
 void IgnorePattern::advance(std::size_t i, char c, Places& next) const {
   const Token& token = tokens_[i];
   switch (token.kind) {
@@ -159,7 +159,7 @@ void IgnorePattern::advance(std::size_t i, char c, Places& next) const {
       if (c != '/') enter(next, i);
       break;
     case Token::Kind::folders:
-      next[i] = true;  // in the middle of a folder's name nothing follows
+      next[i] = true;  // within a folder's name, the pattern cannot continue
       if (c == '/') enter(next, i + 1);
       break;
     case Token::Kind::everything:
@@ -169,8 +169,8 @@ void IgnorePattern::advance(std::size_t i, char c, Places& next) const {
   }
 }
 
-// All places of the pattern that the text read so far can lead to, at once: no pattern takes more
-// than its length for each byte.
+// Tracks all positions that the text read so far can reach, at once: the time per byte is at most
+// proportional to the length of the pattern.
 bool IgnorePattern::matches_whole(std::string_view text) const {
   Places now(tokens_.size() + 1), next(tokens_.size() + 1);
   enter(now, 0);

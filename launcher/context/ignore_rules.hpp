@@ -10,17 +10,17 @@
 namespace train {
 
 /// One line of an ignore file, as gitignore(5) describes it: `*`, `?`, `[a-z]`, `**`, backslash,
-/// `!`, a leading or inner `/` (which ties the pattern to the folder of its file) and a trailing
-/// one (which means folders only). All bytes are alike; letters are compared exactly.
+/// `!`, a leading or inner `/` (which anchors the pattern to the folder of its file) and a trailing
+/// one (which means folders only). Bytes have no encoding; letters are compared exactly.
 class IgnorePattern {
  public:
   /// Nothing for an empty line, a comment, or a line that can never match (an unclosed bracket).
   static std::optional<IgnorePattern> parse(std::string_view line);
 
-  /// Whether a path, relative to the folder of the ignore file and without slashes around it, is
-  /// meant. Takes time in proportion to both lengths at most.
+  /// Whether the pattern matches a path, relative to the folder of the ignore file and without
+  /// slashes around it. Takes time proportional to the product of both lengths at most.
   bool matches(std::string_view path, bool is_folder) const;
-  /// `!`: what matches is not ignored after all.
+  /// `!`: matching paths are not ignored.
   bool is_negated() const { return is_negated_; }
 
  private:
@@ -38,7 +38,7 @@ class IgnorePattern {
     std::bitset<256> set = {};
   };
 
-  /// Of the pattern: whether the text may stand before each token, and at the end.
+  /// By position in the pattern: whether the text may be before that token, or at the end.
   using Places = std::vector<bool>;
 
   bool compile(std::string_view glob);
@@ -54,27 +54,28 @@ class IgnorePattern {
   bool is_for_folders_ = false;
 };
 
-/// What of a context stays at home. Rules of several files may be added, each for the folder that
-/// it lies in; of all that match a path the last one counts, as in gitignore(5).
+/// What of a context is not sent. Rules of several files may be added, each for the folder of its
+/// file; the last rule that matches a path counts, as in gitignore(5).
 class IgnoreRules {
  public:
-  /// Only what is never wanted: byte-compiled Python, folders of git and of editors, and
+  /// Initially only what is never wanted: byte-compiled Python, folders of git and of editors, and
   /// `.detignore` and `.trainignore` themselves. A later rule with `!` brings them back. It is
-  /// Determined's list (`DEFAULT_DETIGNORE` of its harness), without what its own deployment makes.
+  /// Determined's list (`DEFAULT_DETIGNORE` of its harness), without the files of Determined's own
+  /// deployment.
   IgnoreRules();
 
-  /// The lines of an ignore file that lies in `folder`: "" for the context itself, else a path
-  /// inside of it. More than 10,000 lines are cut off there: false then.
+  /// Adds the lines of an ignore file in `folder`: "" for the context itself, else a path inside of
+  /// it. Lines after the first 10,000 are ignored: then false.
   bool add(std::string_view text, std::string_view folder);
-  /// The lines of an ignore file of the context itself that count after those of every other file,
-  /// whatever is added later.
+  /// Adds the lines of an ignore file of the context itself that count after those of every other
+  /// file, also of files that are added later.
   bool add_last(std::string_view text);
 
-  /// Whether a path of the context is left out. What lies in a folder that is left out is so too,
+  /// Whether a path of the context is ignored. Everything in an ignored folder is ignored too,
   /// whatever other rules say; the caller does not ask for it.
   bool ignores(std::string_view path, bool is_folder) const;
 
-  /// Forgets rules that were added after there were `count`, but for those of `add_last`; see
+  /// Forgets rules that were added after there were `count`, except those of `add_last`; see
   /// `size`.
   void shrink(std::size_t count) { rules_.resize(count); }
   std::size_t size() const { return rules_.size(); }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t most_named = 4;
 constexpr std::size_t longest_named = 60;
 
-// Names of files, whatever folder they are in.
+// Names of files, in any folder.
 constexpr auto names = std::to_array<std::string_view>({".env",
                                                         ".netrc",
                                                         "_netrc",
@@ -38,12 +38,12 @@ constexpr auto names = std::to_array<std::string_view>({".env",
                                                         "id_ed25519",
                                                         "id_ed25519_sk"});
 
-// Names that count in a folder of a certain name only.
+// Names that count only in a certain folder.
 constexpr auto names_in_folders =
     std::to_array<std::string_view>({".aws/credentials", ".docker/config.json", ".kube/config",
                                      ".huggingface/token", "huggingface/token"});
 
-// Folders in which everything counts.
+// Folders in which every file counts.
 constexpr auto folders = std::to_array<std::string_view>({".ssh", ".gnupg", "gcloud"});
 
 constexpr auto endings = std::to_array<std::string_view>(

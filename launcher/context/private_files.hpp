@@ -7,12 +7,12 @@
 
 namespace train {
 
-/// Whether a file of a context is one that commonly holds keys or passwords, by its path: `.env`,
-/// `id_rsa`, `.aws/credentials`, `*.pem`, ... Templates (`.env.example`) and public keys are not.
+/// Whether a file of a context commonly holds keys or passwords, by its path: `.env`, `id_rsa`,
+/// `.aws/credentials`, `*.pem`, ... Templates (`.env.example`) and public keys do not count.
 bool is_private_file(std::string_view path);
 
-/// A line that warns of such files, which names the first few of them and says how to leave them
-/// out; empty when there are none.
+/// A line that warns of such files, which names the first few of them and says how to exclude them;
+/// empty if there are none.
 std::string warning_of_private_files(const std::vector<std::string>& paths);
 
 }  // namespace train

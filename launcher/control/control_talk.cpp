@@ -19,13 +19,13 @@ constexpr std::size_t most_ranks = 1u << 17;
 constexpr std::size_t longest_word = 1'000;
 constexpr int highest_signal = 64;
 
-// `read` throws Malformed for what does not belong there.
+// `read` throws Malformed for invalid input.
 template <class Value, class Read>
 Result<Value> decode(std::string_view line, std::size_t longest, Read read) {
   return decode_document<Value>(line, longest, "this is no talk of train's", std::move(read));
 }
 
-// Names and reasons may hold any bytes.
+// Names and reasons may contain any bytes.
 std::string line_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -62,7 +62,7 @@ std::string credential_field(const json& value, const char* name) {
   return text;
 }
 
-// A supervisor of an earlier version says nothing of it.
+// Supervisors of earlier versions lack this field.
 std::vector<std::string> hosts_field(const json& value, const char* name) {
   std::vector<std::string> hosts;
   if (!value.contains(name)) return hosts;
@@ -95,7 +95,7 @@ ControlStatus status_of(const json& value) {
   for (const json& host : array_field(value, "hosts", most_hosts))
     status.hosts.push_back(
         {text_field(host, "name", longest_word), text_field(host, "state", longest_word)});
-  // A supervisor of an earlier version says nothing of it.
+  // Supervisors of earlier versions lack this field.
   if (value.contains("usage")) status.usage = usages_field(value, "usage", most_ranks);
   return status;
 }

@@ -19,7 +19,7 @@ namespace {
 
 std::string holder_of(int trial) { return fmt::format("trial {}", trial); }
 
-// Of no rank and of no host.
+// A failure of no rank and no host.
 Failure nobodys(Error error) { return {{}, std::move(error), {}, -1, 0}; }
 
 }  // namespace
@@ -35,7 +35,7 @@ SearchDriver::SearchDriver(SearchWork work, Timers& timers, Search search, Hooks
       search_(std::move(search)),
       hooks_(std::move(hooks)),
       hosts_(work_.inventory) {
-  // Without leases nobody says when it is free.
+  // Without leases, nothing tells when a use ends: it holds for good.
   if (work_.experiment.leases == Leasing::none) {
     held_ = work_.held;
   } else {
@@ -129,7 +129,7 @@ bool SearchDriver::has_succeeded() const {
   return !is_refused_ && !no_host_ && !is_in_vain() && is_any_well() && !are_failures_fatal;
 }
 
-// Nobody has learned anything from the trials that the budget has ended.
+// The trials that the budget has ended have reported nothing useful.
 Failure SearchDriver::nothing_in_time() const {
   const SearchConfig& config = *work_.experiment.search_config;
   const std::string what = has_no_metric() ? "anything" : fmt::format("'{}'", config.metric);
@@ -185,7 +185,7 @@ void SearchDriver::happened(const SearchEvent& event) {
     steps_.back().is_written = true;
     return act();
   }
-  // A trial that was told to stop is taken for one that has failed, where that is forgotten.
+  // A stop is synced: if it were lost, the stopped trial would count as failed.
   const bool is_stop =
       std::any_of(decided.decisions.begin(), decided.decisions.end(),
                   [](const SearchDecision& each) { return each.verdict == SearchVerdict::stop; });
@@ -197,7 +197,7 @@ void SearchDriver::happened(const SearchEvent& event) {
                            });
 }
 
-// In order, whatever comes of them meanwhile.
+// Carries out steps in order, even if actions add further steps meanwhile.
 void SearchDriver::act() {
   if (std::exchange(is_acting_, true)) return;
   do {
@@ -227,7 +227,7 @@ void SearchDriver::wait_for_room(std::int64_t trial) {
   waiting_.insert(std::lower_bound(waiting_.begin(), waiting_.end(), trial), trial);
 }
 
-// One that waits for slots has ended with that.
+// A trial that waits for slots ends at once when it is stopped.
 void SearchDriver::perform(const search_action::Stop& action) {
   const auto waiting = std::find(waiting_.begin(), waiting_.end(), action.trial);
   if (waiting != waiting_.end()) {
@@ -243,7 +243,7 @@ void SearchDriver::perform(const search_action::Done&) {
   driver_->end_trials({has_succeeded() ? Sequel::succeeded : Sequel::no_restarts_left});
 }
 
-// All trials take as much: what is in front has no room where none has.
+// All trials need the same amount: if the first one has no room, none has.
 void SearchDriver::place_waiting() {
   if (driver_ == nullptr || driver_->over() || stop_signal_ || no_host_) return;
   while (!waiting_.empty()) {
@@ -254,7 +254,7 @@ void SearchDriver::place_waiting() {
   await_hosts();
 }
 
-// Also while what runs may make room before.
+// Sets the timer even while running trials may make room earlier.
 void SearchDriver::await_hosts() {
   next_try_.reset();
   const auto next = waiting_.empty() ? std::nullopt : hosts_.next_deadline();
@@ -292,7 +292,7 @@ bool SearchDriver::begin(std::int64_t number) {
   return true;
 }
 
-// All but where it is.
+// The plan without its placement.
 Plan SearchDriver::plan_of(std::int64_t trial) const {
   const Sample& sample = made_.at(trial);
   Plan plan;
@@ -338,8 +338,8 @@ void SearchDriver::reported(int trial, const std::string& json) {
   if (read.decides()) happened(search_event::Reported{trial, *read.step, *read.metric});
 }
 
-// The time of a search counts from the first start of a trial: it is cut short, or, where the whole
-// task is to have an end, stopped.
+// The time budget of a search counts from the first start of a trial. At its end the search is cut
+// short; at the end of `max_runtime` the whole task is stopped.
 void SearchDriver::started(int trial) {
   if (const auto running = running_.find(trial); running != running_.end()) {
     running->second.has_started = true;
@@ -360,7 +360,7 @@ void SearchDriver::limit_time(nanoseconds since) {
     time_limit_ = after(*limit, [this] { stop(runtime_over); });
 }
 
-// Nothing, too, where the whole task ends before.
+// Nothing also if the whole task ends before the budget.
 std::optional<milliseconds> SearchDriver::budget() const {
   const auto& time = work_.experiment.search_config->time_budget;
   const auto& limit = work_.experiment.max_runtime;
@@ -372,7 +372,7 @@ void SearchDriver::end_budget() {
   happened(search_event::CutShort{});
 }
 
-// A stop of the user's ends the task with its last trial, of which nothing else is heard.
+// A stop by the user ends the task with its last trial, without a further report about that trial.
 void SearchDriver::task_over() {
   while (!running_.empty()) trial_over(running_.begin()->first, driver_->outcome());
 }
@@ -392,18 +392,18 @@ void SearchDriver::trial_over(int trial, const RunOutcome& outcome) {
   made_.erase(trial);
   if (!first_failure_ && outcome.cause) first_failure_ = outcome.cause;
   const SearchEvent over = search_event::Over{trial, end_of_trial(end_of(outcome))};
-  // What is told of it is told before another one begins.
+  // Reports about this trial come before another trial begins.
   const bool was_acting = std::exchange(is_acting_, true);
   happened(over);
   if (!first_failed_ && search_.state(trial) == TrialState::failed) first_failed_ = outcome.cause;
-  if (is_refusal) happened(search_event::CutShort{});  // the others would be refused likewise
+  if (is_refusal) happened(search_event::CutShort{});  // the other trials would be refused as well
   hooks_.on_trial_over(trial, outcome);
   is_acting_ = was_acting;
   act();
 }
 
-// Whether the trial has failed since some host, or what others hold of one, was not to be had,
-// which is passed over from now on.
+// Whether the trial failed because a host was not available, or because others hold slots on it.
+// These hosts or slots are avoided from now on.
 bool SearchDriver::pass_over(int trial, const Running& was, const RunOutcome& outcome) {
   if (!outcome.cause || stop_signal_ || is_refused_) return false;
   bool is_any = leave_out(was, *outcome.cause);
@@ -426,7 +426,7 @@ bool SearchDriver::leave_out(const Running& was, const Failure& failure) {
   return true;
 }
 
-// What may have run even once is not begun again by this.
+// A trial whose ranks may have run is not begun again here.
 bool SearchDriver::begin_again(int trial, const Running& was, const RunOutcome& outcome) {
   if (was.has_started || outcome.were_told_to_start) return false;
   if (no_host_ || search_.state(trial) != TrialState::running) return false;

@@ -20,87 +20,90 @@
 
 namespace train {
 
-/// What another supervisor that has ended has left of a search.
+/// What an earlier supervisor of a search has left.
 struct SearchLeft {
   const Replay& replay;        ///< of the journal of the task
-  const SearchRecord& record;  ///< the same for people, with what the trials have reported
+  const SearchRecord& record;  ///< the same for people, with the reports of the trials
 };
 
-/// What a search runs its trials of. All that is referred to must outlive the driver.
+/// The inputs of a search. All references must outlive the driver.
 struct SearchWork {
   const ExperimentConfig& experiment;  ///< as it was read, with `search_config`
   const HostInventory& inventory;
-  /// All of the inventory: those of the first trial before all others, as the task has them.
+  /// All hosts of the inventory: those of the first trial first, in the order of the task.
   const std::vector<Host>& hosts;
-  /// Of the first trial, which the task begins with.
+  /// The plan of the first trial, with which the task begins.
   const Plan& first;
-  Occupancy held = {};     ///< by others, when the task was placed
-  bool is_strict = false;  ///< one trial that fails is enough for the search to fail
+  Occupancy held = {};     ///< by other tasks, when the task was placed
+  bool is_strict = false;  ///< one failed trial makes the search fail
 };
 
-/// Carries a search out over the driver of a task: places its trials on what is free of the hosts,
-/// begins them when there is room, and stops those that the search wants no more of. What is
-/// decided is written down before anything of it is done.
+/// Runs a search over the driver of a task: places its trials on free slots of the hosts, begins
+/// them when there is room, and stops those that the search gives up. Decisions are recorded before
+/// they are carried out.
 ///
-/// A host that has failed a trial is left out for a time, and so is what others turn out to hold;
-/// a trial to which that happened before its ranks were told to start is begun again as its next
-/// attempt, which counts as no restart. Where no trial runs and no host is left, the search ends.
+/// A host that has failed a trial is excluded for a time, and slots that other tasks turn out to
+/// hold are avoided for a time. If that happens to a trial before its ranks were told to start, the
+/// trial is begun again as its next attempt, which does not count as a restart. If no trial runs
+/// and no host is left, the search ends.
 class SearchDriver {
  public:
-  /// They come from inside of calls to the drivers, or of the ports'.
+  /// Hooks are called from inside calls to the drivers or the ports.
   struct Hooks {
     std::function<void(const search_action::Make& trial)> on_made = [](const search_action::Make&) {
     };
-    /// What this trial has to tell, which is about to begin; its reports are looked at here first.
+    /// The hooks of a trial that is about to begin; the driver handles its reports first.
     std::function<TaskHooks(const Plan& plan)> hooks_of = [](const Plan&) { return TaskHooks(); };
-    /// A trial that was begun has ended; the search knows of it. Before the task is over.
+    /// A trial that was begun has ended, and the search knows. Comes before the end of the task.
     std::function<void(int trial, const RunOutcome& outcome)> on_trial_over =
         [](int, const RunOutcome&) {};
-    /// No trial is placed on this host for a time, since it has failed one.
+    /// A host has failed a trial: no trial is placed on it for this time.
     std::function<void(const std::string& host, const Error& why, milliseconds pause)> on_left_out =
         [](const std::string&, const Error&, milliseconds) {};
-    /// Others hold what this trial was to have: it waits for slots again.
+    /// Other tasks hold slots that this trial was to have: it waits for slots again.
     std::function<void(int trial, const Error& why)> on_held = [](int, const Error&) {};
-    /// This trial has reported the metric of the search, and not after how much training. Comes
+    /// This trial has reported the metric of the search without the step of its training. Called
     /// once: such reports decide nothing.
     std::function<void(int trial)> on_report_without_step = [](int) {};
   };
 
-  /// Class `config` as of `Search::make`; class `no_input` where what another supervisor has left
-  /// is of no such search.
+  /// Class `config` as from `Search::make`; class `no_input` if what the earlier supervisor has
+  /// left does not belong to this search.
   static Result<std::unique_ptr<SearchDriver>> make(SearchWork work, Timers& timers, Hooks hooks,
                                                     const SearchLeft* left = nullptr);
   SearchDriver(const SearchDriver&) = delete;
   SearchDriver& operator=(const SearchDriver&) = delete;
 
-  /// The hooks of the task, whose first trial is the search's: `hooks` with what the search has to
-  /// hear of it.
+  /// The hooks of the task, whose first trial is the search's: `hooks`, extended by what the search
+  /// needs to hear.
   TaskHooks hooks_of_task(TaskHooks hooks);
-  /// Begins the search, and with it the task; or goes on with both. The driver has the hooks above,
-  /// and ends before this.
+  /// Begins the search and with it the task, or resumes both. The driver must have the hooks of
+  /// `hooks_of_task`, and ends before this object.
   void start(TaskDriver& driver);
-  /// As `TaskDriver::stop`: no trial begins any more.
+  /// As `TaskDriver::stop`; no further trial begins.
   void stop(int signal);
-  /// The user wants this trial ended; the search goes on. False when there is no such trial that
-  /// could.
+  /// The user ends this trial; the search goes on. False if there is no such trial, or it has
+  /// ended.
   bool kill_trial(std::int64_t trial);
 
   const Search& search() const { return search_; }
-  /// How it has ended as a whole: well, where any trial has, or was stopped by the search, and,
-  /// where it is strict, none has failed. Without ranks: those are the trials'.
+  /// How the search has ended as a whole. It has succeeded if any trial has succeeded or was
+  /// stopped by the search, and, if it is strict, no trial has failed. Without ranks: those belong
+  /// to the trials.
   RunOutcome outcome() const;
-  /// The user has asked for its end, or its task has had its time.
+  /// The user has stopped it, or the task's time is over.
   bool is_stopped() const { return stop_signal_.has_value(); }
-  /// Others hold what a trial was to have, and none has started: the search has ended with that.
+  /// Other tasks hold slots of the first trials, and none has started: the search has ended for
+  /// that.
   bool is_refused() const { return is_refused_; }
-  /// Trials that were begun and have not ended.
+  /// Number of trials that were begun and have not ended.
   std::size_t running() const { return running_.size(); }
 
  private:
   struct Sample {
     std::string hyperparameters_json;
     std::uint32_t seed = 0;
-    int first_attempt = 0;  ///< where it was begun before, the next
+    int first_attempt = 0;  ///< if it was begun before: the next number
   };
   struct Running {
     Quantity slots;
@@ -108,15 +111,15 @@ class SearchDriver {
     std::int64_t reports = 0;
     bool has_started = false;
   };
-  /// What the search wants by one event.
+  /// The reaction of the search to one event.
   struct Step {
     std::vector<SearchAction> actions;
-    bool is_written = false;  ///< what was decided by it is
+    bool is_written = false;  ///< its decisions are recorded
   };
 
   SearchDriver(SearchWork work, Timers& timers, Search search, Hooks hooks);
 
-  // Of what another supervisor has left.
+  // Resuming after another supervisor.
   Result<void> take_over(const SearchLeft& left);
   Result<std::shared_ptr<const Plan>> plan_left(int trial, const TrialReplay& replay) const;
   void resume(const Replay& replay);
@@ -160,37 +163,37 @@ class SearchDriver {
   Search search_;
   Hooks hooks_;
   TaskDriver* driver_ = nullptr;
-  std::map<std::string, int> host_indices_;  ///< by name
-  std::size_t decided_ = 0;                  ///< decisions that are written, or about to be
+  std::map<std::string, int> host_indices_;  ///< host numbers by name
+  std::size_t decided_ = 0;                  ///< number of decisions recorded, or being recorded
   std::deque<Step> steps_;
-  std::size_t acted_ = 0;  ///< steps before those
+  std::size_t acted_ = 0;  ///< number of steps before those
   bool is_acting_ = false;
-  std::map<std::int64_t, Sample> made_;                   ///< that have not ended
-  std::map<int, std::shared_ptr<const Plan>> left_;       ///< that are to be gone on with
-  std::map<int, std::vector<std::string>> left_reports_;  ///< of those
-  std::deque<std::int64_t> waiting_;                      ///< for slots; ascending
+  std::map<std::int64_t, Sample> made_;                   ///< samples of trials that have not ended
+  std::map<int, std::shared_ptr<const Plan>> left_;       ///< plans of trials to resume
+  std::map<int, std::vector<std::string>> left_reports_;  ///< their reports
+  std::deque<std::int64_t> waiting_;                      ///< trials that wait for slots; ascending
   std::map<int, Running> running_;
   SearchHosts hosts_;
-  Occupancy held_;                        ///< by others for good, then by what runs
-  Quantity used_slots_;                   ///< by what runs
+  Occupancy held_;                        ///< by other tasks for good, then by running trials
+  Quantity used_slots_;                   ///< by running trials
   std::optional<int> stop_signal_;        ///< the user's, or `runtime_over`
-  std::optional<Failure> first_failure_;  ///< of all trials, however these count
-  std::optional<Failure> first_failed_;   ///< of those that count as failed
-  std::optional<Error> last_trouble_;     ///< of a host that was left out
-  std::optional<Failure> no_host_;        ///< the search has ended, since none is left
+  std::optional<Failure> first_failure_;  ///< of any trial
+  std::optional<Failure> first_failed_;   ///< of the trials that count as failed
+  std::optional<Error> last_trouble_;     ///< the last failure of an excluded host
+  std::optional<Failure> no_host_;        ///< set: the search has ended since no host is left
   std::unique_ptr<Subscription> time_limit_;
-  std::unique_ptr<Subscription> next_try_;  ///< of what was passed over
+  std::unique_ptr<Subscription> next_try_;  ///< when avoided hosts or slots are tried again
   bool has_started_ = false;
   bool is_refused_ = false;
   bool has_reported_ = false;
-  bool is_without_step_ = false;  ///< some report was, as was told
-  bool is_budget_spent_ = false;  ///< what ran was cut short therefore
+  bool is_without_step_ = false;  ///< a report without a step came, and was reported
+  bool is_budget_spent_ = false;  ///< running trials were cut short for that
 };
 
-/// How a trial has ended, by its last attempt.
+/// How a trial has ended, judged by its last attempt.
 TrialEnd end_of_trial(const AttemptEnd& last);
 
-/// Trials that have not ended, as far as the search that has decided this knows.
+/// Trials that had not ended as far as the search knew when it made these decisions.
 std::set<std::int64_t> present_trials(const Replay& replay);
 
 }  // namespace train

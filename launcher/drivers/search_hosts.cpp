@@ -18,14 +18,14 @@ bool overlap(const HostUse& one, const HostUse& other) {
                      [&](const auto& slot) { return other.slots.contains(slot.first); });
 }
 
-// Twice as long each time.
+// Doubles with each try.
 milliseconds pause_after(int tries, milliseconds first, milliseconds longest) {
   milliseconds pause = first;
   for (int i = 1; i < tries && pause < longest; ++i) pause *= 2;
   return std::min(pause, longest);
 }
 
-// Those whose time is over lose it. Whether there are any.
+// Ends entries whose time is over. Returns whether there are any.
 template <class Entry>
 bool end_times(std::vector<Entry>& entries, Instant now) {
   bool is_any = false;
@@ -107,7 +107,7 @@ std::optional<Instant> SearchHosts::next_deadline() const {
   return next;
 }
 
-// A slice is used as a whole.
+// A slice can only be used as a whole.
 void SearchHosts::find_left() {
   std::set<std::string> hosts;
   std::set<std::string> slices;

@@ -11,9 +11,9 @@
 
 namespace train {
 
-/// Where the trials of a search may be placed now. A host that has failed one is left out for a
-/// time, and what others were found to hold is passed over for a time; each is longer after every
-/// try that fails again.
+/// Where the trials of a search may be placed now. A host that has failed a trial is excluded for a
+/// time; slots that others were found to hold are avoided for a time. Both times double with each
+/// repeated failure.
 class SearchHosts {
  public:
   struct Timing {
@@ -26,38 +26,38 @@ class SearchHosts {
   SearchHosts(const HostInventory& all, Timing timing) : all_(all), timing_(timing), left_(all) {}
   explicit SearchHosts(const HostInventory& all) : SearchHosts(all, Timing()) {}
 
-  /// All but those that are left out, and but the other hosts of their TPU slices.
+  /// All hosts except those excluded, and the other hosts of their TPU slices.
   const HostInventory& left() const { return left_; }
-  /// By others, of any of them.
+  /// Slots held by others, on any of the hosts.
   Occupancy held() const;
 
-  /// For how long from now on; nothing: it was already.
+  /// Excludes a host from now on and returns for how long; nothing: it was excluded already.
   std::optional<milliseconds> leave_out(const std::string& host, Instant now);
-  /// Others hold this, or something of it.
+  /// Others hold this, or a part of it.
   void hold(HostUse use, Instant now);
-  /// Ranks have started there, on this.
+  /// Ranks have started on this use of a host.
   void started_on(const HostUse& use);
 
-  /// There is room nowhere: hosts that have failed only once since ranks last started there are
-  /// back before their time. Whether there are any.
+  /// There is room nowhere: ends the exclusion of hosts that have failed only once since ranks last
+  /// started on them. Returns whether there are any.
   bool take_back_early();
-  /// Those whose time is over are back. Whether there are any.
+  /// Ends exclusions whose time is over. Returns whether there are any.
   bool tick(Instant now);
-  /// When a tick is wanted, if at all.
+  /// When the next tick is due; nothing: no tick is needed.
   std::optional<Instant> next_deadline() const;
-  /// Something is passed over that others may give back.
+  /// Whether slots are avoided that others may release.
   bool are_any_held() const;
 
  private:
   struct LeftOut {
     std::string host;
-    int failures = 1;              ///< since ranks last started there
-    std::optional<Instant> until;  ///< nothing: it is back
+    int failures = 1;              ///< since ranks last started on it
+    std::optional<Instant> until;  ///< nothing: not excluded any more
   };
   struct Held {
     HostUse use;
     int refusals = 1;
-    std::optional<Instant> until;  ///< nothing: it is tried
+    std::optional<Instant> until;  ///< nothing: not avoided any more
   };
 
   void find_left();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a search goes on that another supervisor has begun, which has ended.
+// Resumes a search that another supervisor has begun, which has ended since.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace train {
 
 namespace {
 
-// Whether the trial has ended since some host, or what others hold of it, was not to be had, before
-// any of its ranks were told to start.
+// Whether the trial has ended before any of its ranks were told to start, because a host was not
+// available, or because others hold slots on it.
 bool is_to_begin_again(const TrialReplay& trial) {
   if (!trial.over || trial.task.started_at() || !trial.failure || trial.failure->host < 0)
     return false;
@@ -27,8 +27,8 @@ void keep_earlier(std::optional<Failure>& first, const Failure& failure) {
 
 }  // namespace
 
-// Of those that have ended the search may not have heard. What was stopped has more ways to end
-// than the decision says.
+// The search may not have heard of the end of an ended trial. The decision does not tell how a
+// stopped trial ended.
 std::set<std::int64_t> present_trials(const Replay& replay) {
   std::set<std::int64_t> decided;
   for (const SearchDecision& each : replay.decisions)
@@ -41,7 +41,7 @@ std::set<std::int64_t> present_trials(const Replay& replay) {
   return present;
 }
 
-// What is known of trials that have ended is not needed any more, but for the best of them.
+// Of ended trials only the best report is still needed.
 Result<void> SearchDriver::take_over(const SearchLeft& left) {
   decided_ = left.replay.decisions.size();
   for (const TrialRecord& trial : left.record.trials) {
@@ -84,8 +84,8 @@ Result<std::shared_ptr<const Plan>> SearchDriver::plan_left(int trial,
   return plan;
 }
 
-// What was decided and not carried out is carried out, and what has come and was not decided yet is
-// decided now. Reports that were say the same once more, which decides nothing.
+// Carries out decisions that were not carried out yet, and makes decisions on reports that came
+// since. Repeated reports decide nothing.
 void SearchDriver::resume(const Replay& replay) {
   is_acting_ = true;
   driver_->expect_trials(true);
@@ -109,7 +109,7 @@ void SearchDriver::resume(const Replay& replay) {
         repeat_end(number, trial);
   };
   repeat_ends(false);
-  // What was ended since the time of the search was over has not failed.
+  // Trials that were ended because the time of the search was over have not failed.
   const auto limit = budget();
   if (limit && started_at && *started_at + *limit <= timers_.now()) end_budget();
   repeat_ends(true);

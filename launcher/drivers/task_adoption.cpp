@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a driver goes on with what another process has left that has ended.
+// How a driver resumes what a process that has ended has left.
 #include <algorithm>
 #include <utility>
 
@@ -9,14 +9,14 @@ namespace train {
 
 namespace {
 
-// Ranks that may run are met again, and so is an attempt whose end was under way.
+// Whether hosts must be reconnected for this trial: ranks may run, or its attempt was ending.
 bool is_to_be_met(const Replay& task, const TrialReplay& trial) {
   const bool is_ending =
       trial.task.attempts().back() == AttemptState::failing || !task.stop_signals.empty();
   return trial.go || (is_ending && trial.attempt == trial.task.attempt());
 }
 
-// Where an instant of this boot is not known, a host was there at the boot at the latest.
+// The last known sign of a host; if it is not of this boot, the boot itself.
 Instant last_sign_of(const TrialReplay& trial) { return trial.started_at.value_or(Instant(0)); }
 
 }  // namespace
@@ -31,7 +31,7 @@ void TaskDriver::resume() {
   meet({&first()}, first().hosts().of_task());
 }
 
-// Trials of which it knows are gone on with once it is known where they are.
+// Known trials are resumed by `resume_trials`, once their places are known.
 void TaskDriver::resume_search() {
   trials_.begin()->second.is_over = true;
   last_outcome_ = RunOutcome();
@@ -56,8 +56,8 @@ void TaskDriver::resume_trials(std::vector<ResumedTrial> trials) {
   meet(drivers, hosts);
 }
 
-// An attempt that was only prepared is prepared once more, and one that is waited for still is; for
-// those an agent that is gone is no loss, nor is it where all trials have ended.
+// An attempt that was only prepared is prepared again; one that was waited for is still waited for.
+// For both, a missing agent is no loss; nor is it if all trials have ended.
 void TaskDriver::meet(const std::vector<TrialDriver*>& trials, const std::vector<int>& hosts) {
   const Replay& replay = work_.resume->replay;
   std::map<int, Instant> with_ranks;
@@ -89,7 +89,7 @@ void TaskDriver::meet(const std::vector<TrialDriver*>& trials, const std::vector
   settle();
 }
 
-// True where an agent that would have been of use is not there: then another one is.
+// True if an agent is missing that was not needed: if the host is wanted, another agent is started.
 bool TaskDriver::is_missing(const HostNews& news) {
   const int host = std::visit([](const auto& each) { return each.host; }, news);
   const bool was_unknown = may_be_missing_[static_cast<std::size_t>(host)];

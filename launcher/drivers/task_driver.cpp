@@ -20,7 +20,7 @@ Connections::Timing timing_of(const ExperimentConfig& experiment) {
   return timing;
 }
 
-// A stop is not kept waiting for longer by a disk that is slow or hangs, nor is the end of all.
+// A slow or hanging disk delays a stop, and the end of the task, by at most these times.
 constexpr milliseconds stop_patience{1'000};
 constexpr milliseconds end_patience{10'000};
 
@@ -94,7 +94,7 @@ void TaskDriver::begin_trial(TrialWork work, Hooks hooks) {
   settle();
 }
 
-// The last end of a trial is the task's once nothing follows.
+// Once no trial follows, the end of the last trial is the task's.
 void TaskDriver::expect_trials(bool are_expected) {
   are_trials_expected_ = are_expected;
   if (!are_expected && last_outcome_ && !is_any_left() && !is_ending_ && !over() && !displacement_)
@@ -178,10 +178,10 @@ void TaskDriver::deliver_context() {
                             std::move(hooks));
 }
 
-// What is left to do is the other's: from here on no event is heard, and no host.
+// The other supervisor does the rest: from now on events and hosts are ignored.
 void TaskDriver::displace(const Displacement& by) {
   if (over() || displacement_) return;
-  // A host knows more of the other one than the registry.
+  // A host knows more about the other supervisor than the registry does.
   const bool is_host_known = !by.host.empty() || told_of_others_.empty();
   displacement_ = is_host_known ? by : told_of_others_.begin()->second;
   context_.delivery.reset();
@@ -198,8 +198,8 @@ void TaskDriver::told_of_another(int host, const message::Displaced& by) {
   if (!is_asked) journal_.look([this](bool is_anothers) { check_displacement(is_anothers); });
 }
 
-// Whoever takes a task over says so in the journal before it meets a host: no host can make a
-// launcher leave its task by a lie.
+// A supervisor that takes a task over says so in the journal before it connects to a host: a host
+// cannot make a launcher leave its task by a lie.
 void TaskDriver::check_displacement(bool is_anothers) {
   const auto told = std::exchange(told_of_others_, {});
   if (is_anothers && !told.empty()) return displace(told.begin()->second);
@@ -255,7 +255,7 @@ void TaskDriver::perform(const HostNews& news) {
   });
 }
 
-// The end of an attempt is told once everything that came with it has been.
+// The end of an attempt is reported once everything that came with it was reported.
 void TaskDriver::settle() {
   if (displacement_) return;
   each_trial([](TrialDriver& trial) { trial.settle(); });
@@ -317,7 +317,7 @@ void TaskDriver::dismiss_host(int trial, int host) {
   if (!is_used_by_others(trial, host)) carry_out(connections_.dismiss(host));
 }
 
-// Where others run the connection stays.
+// If other trials use the host, the connection stays.
 void TaskDriver::let_go_of_host(AttemptId of, int host) {
   if (!is_used_by_others(of.trial, host)) return carry_out(connections_.let_go(host));
   streams_.perform(host_action::Send{host, about(message::Stop{}, of)});
@@ -336,8 +336,7 @@ void TaskDriver::trial_ends(int trial, const task_action::End& how,
                     [this, trial, outcome = *last_outcome_] { trial_is_over(trial, outcome); });
 }
 
-// Whoever hears of it may begin another trial, which finds its hosts free, or say that none
-// follows.
+// The hook may begin another trial, which finds the hosts free, or say that no trial follows.
 void TaskDriver::trial_is_over(int trial, const RunOutcome& outcome) {
   if (displacement_) return;
   streams_.end_trial(trial);
@@ -347,7 +346,7 @@ void TaskDriver::trial_is_over(int trial, const RunOutcome& outcome) {
   if (!are_trials_expected_) expect_trials(false);
 }
 
-// The first one stays for whoever asks.
+// The first trial stays for the accessors.
 void TaskDriver::drop_trials() {
   dropping_.reset();
   replaced_.clear();
@@ -360,7 +359,7 @@ void TaskDriver::drop_trials() {
   }
 }
 
-// Until the end is written down the hosts know what it is made of.
+// Until the end is recorded, the hosts keep the facts that it is made of.
 void TaskDriver::write_end(const task_action::End& how, const std::optional<AttemptEnd>& end) {
   is_ending_ = true;
   journal_.write(
@@ -368,8 +367,8 @@ void TaskDriver::write_end(const task_action::End& how, const std::optional<Atte
       [this] { end_task(); }, end_patience);
 }
 
-// Agents that outlive any launcher leave only when they are told to: those that are being looked
-// for are given a moment to be found.
+// Agents that outlive any launcher leave only when they are told to: those that are being reached
+// get a few seconds to be found.
 bool TaskDriver::owes_goodbye() {
   constexpr std::chrono::seconds patience{5};
   if (!may_owe_goodbye_) return false;

@@ -21,18 +21,19 @@
 
 namespace train {
 
-/// Carries out a task over ports: hosts are connected once, and its trials run over the
-/// connections. Feeds `Connections` and the drivers of the trials with what happens, and does what
-/// they want. The launch command makes real ports, the simulation fake ones.
+/// Carries out a task over ports: hosts are connected once, and its trials run over these
+/// connections. Feeds `Connections` and the drivers of the trials with events, and carries out
+/// their actions. The launch command makes real ports, the simulation fake ones.
 class TaskDriver final : private TrialOwner {
  public:
-  /// How the world is reached.
+  /// The ports.
   struct Ports {
     Timers& timers;
     Transport& transport;
     OutputSink& output;
     ContextSource::Open open_context = {};  ///< nothing: no context travels
-    Journal* journal = nullptr;             ///< none: nothing is written down, nor adopted
+    /// Null: nothing is recorded, and nothing can be adopted.
+    Journal* journal = nullptr;
   };
 
   using Resumption = TaskResumption;
@@ -45,62 +46,64 @@ class TaskDriver final : private TrialOwner {
   TaskDriver(const TaskDriver&) = delete;
   TaskDriver& operator=(const TaskDriver&) = delete;
 
-  /// Begins to reach the hosts of the first trial; others are reached when a trial wants them.
+  /// Begins to reach the hosts of the first trial; other hosts are reached when a trial needs them.
   void start();
-  /// Whether trials may still be begun: until it is said that none will be, the task does not end.
+  /// Whether further trials may be begun. While they may, the task does not end.
   void expect_trials(bool are_expected);
-  /// None will be, and the task ends so once those that run have ended.
+  /// No further trial follows; the task ends in this way once the running trials have ended.
   void end_trials(const task_action::End& how);
-  /// Writes down what a search has decided; `then` as of `JournalWriter::write`.
+  /// Records the decisions of a search; `then` as in `JournalWriter::write`.
   void write_decisions(journal_record::SearchDecided decided, JournalWriter::Durable durable,
                        std::function<void()> then);
-  /// Begins another trial, beside those that run; while trials are expected. Its hooks are its own
-  /// but for what is about the task as a whole. One that is over, and none of whose ranks were told
-  /// to start, may be begun again, with its next attempt.
+  /// Begins another trial in parallel to the running ones; only while trials are expected. It uses
+  /// its own hooks, except for those about the task as a whole. A trial that is over before its
+  /// ranks were told to start may be begun again, with its next attempt.
   void begin_trial(TrialWork work, Hooks hooks);
-  /// Goes on with the trials of a search that another supervisor has begun, and of which the
-  /// journal knows no end. Once, at once after `start`.
+  /// Resumes the trials of a search that another supervisor has begun, and of which the journal
+  /// records no end. To be called once, right after `start`.
   struct ResumedTrial {
     TrialWork work;
     Hooks hooks;
   };
   void resume_trials(std::vector<ResumedTrial> trials);
-  /// This trial is to end, for this reason (`RunOutcome::stop_signal`), while others go on. It may
-  /// be over already.
+  /// Ends this trial for this reason (`RunOutcome::stop_signal`), while others go on. It may be
+  /// over already.
   void stop_trial(int trial, int signal);
-  /// The user wants everything to end, by this signal. Again: sooner. When all is over: agents that
-  /// were dismissed are not waited for. The ranks are told once that is written down, or soon.
+  /// The user stops everything, by this signal. A repeated stop shortens the time. When the task is
+  /// over: ends the wait for dismissed agents. The ranks are told once the request is recorded, or
+  /// after a short limit.
   void stop(int signal);
-  /// What has kept hosts from being reached may be over: they are tried again at once.
+  /// The obstacle that kept hosts from being reached may be gone: all hosts are tried at once.
   void try_hosts_now();
-  /// Another supervisor goes on with the task, as was found out here: nothing is done any more.
+  /// Another supervisor has taken the task over, as this process has found out: the driver does
+  /// nothing any more.
   void displace(const Displacement& by);
-  /// More chunks were written or synced: they are acknowledged.
+  /// More chunks were written or synced: acknowledges them.
   void acknowledge_output() { streams_.acknowledge_output(); }
-  /// Calls back, never from inside, once the agents that were dismissed have left, or have had a
-  /// second for it: what ends before loses their last words. Only when over.
+  /// Calls back, never from inside, once the dismissed agents have left, or have had a second for
+  /// it; a process that ends earlier loses their last messages. Only when over.
   void await_agents(std::function<void()> on_left) { streams_.await_agents(std::move(on_left)); }
 
   const Connections& connections() const { return connections_; }
-  /// What another supervisor has left; null: this is the first.
+  /// What another supervisor has left; null: this is the first supervisor.
   const TaskResumption* resumption() const { return work_.resume ? &*work_.resume : nullptr; }
-  // Of the first trial.
+  // About the first trial:
   const Task& task() const { return first().task(); }
-  /// The last attempt. None before the first, nor while one is waited for that follows what
-  /// another process has seen.
+  /// Whether there is a last attempt. There is none before the first attempt, nor while the next
+  /// attempt is waited for after a take-over.
   bool has_run() const { return first().run() != nullptr; }
   const Run& run() const { return *first().run(); }
   bool over() const { return outcome_.has_value(); }
-  /// Who goes on with the task in place of this one; null: it is this one's.
+  /// The supervisor that has taken the task over; null: none.
   const Displacement* displacement() const { return displacement_ ? &*displacement_ : nullptr; }
-  /// How the last attempt of the last trial ended; a signal that came while another was waited for
-  /// is its end. Only when over.
+  /// How the last attempt of the last trial ended; or the signal that came while another attempt
+  /// was waited for. Only when over.
   const RunOutcome& outcome() const { return *outcome_; }
   /// The hosts whose stream ended by itself after their ranks were told to start: their agents may
   /// have been killed.
   std::vector<int> broken_hosts() const { return streams_.broken_hosts(); }
-  /// The hosts that have not said that nothing of the task is left there: ranks, or an agent that
-  /// waits for another launcher without an end.
+  /// The hosts that have not confirmed that nothing of the task is left: ranks, or an agent that
+  /// waits indefinitely for another launcher.
   std::vector<int> unsettled_hosts() const {
     return streams_.unsettled_hosts(connections_.waits_for_ever());
   }
@@ -143,7 +146,7 @@ class TaskDriver final : private TrialOwner {
   void perform(const host_action::Reopen& action) { reach(action); }
   void perform(const host_action::KeepStream& action) { streams_.perform(action); }
 
-  // The host may have been let go by what was carried out just before.
+  // An earlier action may have let the host go.
   template <class Action>
   void reach(const Action& action) {
     if (connections_.is_expected(action.host)) streams_.perform(action);
@@ -153,7 +156,7 @@ class TaskDriver final : private TrialOwner {
     std::unique_ptr<Hooks> hooks;
     std::unique_ptr<TrialDriver> driver;
     bool is_over = false;
-    bool may_go = false;  ///< that is written down, and was told
+    bool may_go = false;  ///< its end is recorded and was reported
   };
   TrialDriver& first() { return *trials_.begin()->second.driver; }
   const TrialDriver& first() const { return *trials_.begin()->second.driver; }
@@ -177,24 +180,25 @@ class TaskDriver final : private TrialOwner {
   TaskContext context_;
   Connections connections_;
   JournalWriter journal_;
-  bool is_reaching_ = false;  ///< hosts that another supervisor has had
-  bool is_ending_ = false;    ///< the last trial has ended, which waits to be written down
-  // Of the trial that has ended last.
+  bool is_reaching_ = false;  ///< hosts that another supervisor used are being reached
+  bool is_ending_ = false;    ///< the last trial has ended, and the end is being recorded
+  // Of the trial that ended last:
   task_action::End last_end_;
-  std::optional<task_action::End> given_end_;  ///< of the task, in place of that
+  /// The end of the task, if it is not that of the last trial.
+  std::optional<task_action::End> given_end_;
   std::optional<RunOutcome> last_outcome_;
   std::optional<RunOutcome> outcome_;
   std::optional<Displacement> displacement_;
-  std::map<int, Displacement> told_of_others_;  ///< by hosts; not looked into yet
-  std::vector<int> new_stops_;                  ///< the user's, that wait to be written down
-  std::vector<bool> may_be_missing_;  ///< hosts whose agents another process has left, or not
+  std::map<int, Displacement> told_of_others_;  ///< by host; not checked yet
+  std::vector<int> new_stops_;                  ///< the user's stops that are not recorded yet
+  std::vector<bool> may_be_missing_;  ///< hosts where another process may have left an agent
   HostStreams streams_;
-  std::map<int, TrialOfTask> trials_;  ///< those that are not over, and the first
-  std::vector<TrialOfTask> replaced_;  ///< trials that are over, and were begun again
+  std::map<int, TrialOfTask> trials_;  ///< the running trials, and the first
+  std::vector<TrialOfTask> replaced_;  ///< trials that were over and were begun again
   bool are_trials_expected_ = false;
-  std::unique_ptr<Subscription> dropping_;  ///< what is over, outside of its calls
+  std::unique_ptr<Subscription> dropping_;  ///< destroys ended trials outside of their own calls
   DeadlineTimer deadline_;
-  bool may_owe_goodbye_ = false;  ///< to agents that another process has left without ranks
+  bool may_owe_goodbye_ = false;  ///< to agents without ranks that another process has left
   std::unique_ptr<Subscription> goodbye_limit_;
 };
 

@@ -13,7 +13,7 @@ namespace train {
 
 namespace {
 
-// On the disk of each host, for output that is not written down here yet.
+// On the disk of each host, for output that the launcher has not written yet.
 constexpr std::uint64_t most_spooled = std::uint64_t{1} << 30;
 
 Task task_of(const TaskWork& task, const TrialWork& work) {
@@ -57,8 +57,8 @@ TrialDriver::TrialDriver(Means means, const TaskWork& task, TrialWork work, cons
 
 void TrialDriver::start() { feed(task_event::Begin{}); }
 
-// An attempt whose ranks have all ended without a failure is the last one, unless something very
-// late goes wrong.
+// If all ranks have ended without a failure, this attempt is the last one, except for a very late
+// failure.
 void TrialDriver::hear(HostNews news) {
   std::visit([this](auto& each) { each.host = hosts_.node_of(each.host); }, news);
   feed(RunEvent(news));
@@ -78,7 +78,7 @@ void TrialDriver::tick() {
   feed(task_event::Tick{});
 }
 
-// What runs goes on.
+// Running ranks go on.
 void TrialDriver::journal_failed(const Error& why) {
   if (go_ != Go::allowed) feed(run_event::StartForbidden{why});
 }
@@ -88,7 +88,7 @@ void TrialDriver::act_on_stop(int signal) {
   feed(run_event::StopRequested{signal});
 }
 
-// What else is known of hosts by then is not the next attempt's.
+// Later news of the hosts does not belong to the next attempt.
 void TrialDriver::settle() {
   while (std::exchange(has_run_ended_, false)) {
     end_watches(task_.attempt());
@@ -136,7 +136,7 @@ void TrialDriver::feed(const TaskEvent& event) {
     std::visit([this](const auto& a) { perform(a); }, action);
 }
 
-// What brings the end about is written down with it.
+// A failure that ends the trial is recorded together with the end.
 void TrialDriver::note(const TaskEvent& event, bool was_running) {
   last_end_.reset();
   if (const auto* over = std::get_if<task_event::AttemptOver>(&event)) {
@@ -149,7 +149,7 @@ void TrialDriver::note(const TaskEvent& event, bool was_running) {
   write(failing, JournalWriter::Durable::no);
 }
 
-// What the run has taken of it.
+// Reports the usage that the run has accepted.
 void TrialDriver::tell_usage(const Message& said) {
   const auto tell = [this](int rank) {
     const RankUsage* const usage = run_ ? run_->usage_of(rank) : nullptr;
@@ -184,7 +184,7 @@ void TrialDriver::matched(const std::vector<PolicyMatch>& matches, int attempt) 
   }
 }
 
-// What still comes of an attempt that is over says nothing of the next one.
+// Output of an attempt that is over says nothing about the next one.
 void TrialDriver::note_hopeless(int attempt) {
   const AttemptState last = task_.attempts().back();
   const bool is_over = last != AttemptState::running && last != AttemptState::failing;
@@ -193,7 +193,7 @@ void TrialDriver::note_hopeless(int attempt) {
     write(journal_record::AttemptHopeless{}, JournalWriter::Durable::no);
 }
 
-// Another attempt prints from here on.
+// From now on another attempt prints.
 void TrialDriver::end_watches(int attempt) {
   matched(log_watch_.end(), attempt);
   metrics_watch_.end();
@@ -201,10 +201,10 @@ void TrialDriver::end_watches(int attempt) {
   tell_ignored_lines();
 }
 
-// The first attempt of a task is prepared meanwhile: nothing is started before it is on the disk
-// that ranks are, which comes after this. Of any other whoever goes on with the task has to know
-// that hosts may have it. What is known of the one before is forgotten by no host until it is
-// written down that it is over.
+// The first attempt of a task is prepared while its record is written: its ranks are started only
+// after `ranks_started` is on disk, which comes later. Any other attempt waits for its record: an
+// adopting supervisor has to know that hosts may have it, and until the end of the previous attempt
+// is recorded, no host forgets that attempt.
 void TrialDriver::perform(const task_action::BeginAttempt& action) {
   journal_record::AttemptBegun begun{action.number};
   if (common_.time != nullptr) begun_ = common_.time->now_ms();
@@ -214,7 +214,7 @@ void TrialDriver::perform(const task_action::BeginAttempt& action) {
     write(begun, JournalWriter::Durable::no);
     return begin_attempt();
   }
-  // Of a trial that has run before nothing else says that there is another one.
+  // After a restart, only this record says that there is a further attempt.
   const bool is_restart = action.number > 0;
   is_being_written_ = true;
   write(begun, is_restart ? JournalWriter::Durable::yes : JournalWriter::Durable::no, [this] {
@@ -223,7 +223,7 @@ void TrialDriver::perform(const task_action::BeginAttempt& action) {
   });
 }
 
-// One that begins with a stop starts nothing: it need not wait for a disk that hangs.
+// An attempt that begins with a stop starts nothing: it need not wait for a hanging disk.
 void TrialDriver::begin_written_attempt() {
   if (std::exchange(is_being_written_, false) && !owner_.is_displaced()) begin_attempt();
 }
@@ -234,11 +234,11 @@ Run::Rules TrialDriver::run_rules() const {
   rules.stop_notice = work_.plan.experiment.stop_notice;
   rules.stop_grace = work_.plan.experiment.stop_grace;
   const bool is_first = task_.restarts() == 0;
-  // Whoever has it already does not ask for it again.
+  // A host that has the context does not ask for it again.
   if (means_.context.travels)
     rules.delivery =
         means_.context.is_named ? Run::Delivery::packed_context : Run::Delivery::context;
-  // Hosts know what became of their ranks until that is written down.
+  // Hosts keep the facts about their ranks until the end is recorded.
   if (means_.journal.is_kept()) rules.hosts = Run::Hosts::kept;
   if (task_.may_restart()) rules.hosts = is_first ? Run::Hosts::kept : Run::Hosts::kept_always;
   if (owner_.expects_trials()) rules.hosts = Run::Hosts::kept_always;
@@ -256,7 +256,7 @@ void TrialDriver::begin_attempt() {
   start_frame_.clear();
   go_ = Go::not_wanted;
   awaiting_go_.clear();
-  end_watches(number - 1);  // a host that was lost may have told more of the one before
+  end_watches(number - 1);  // a lost host may have sent more output of the previous attempt
   means_.streams.begin_attempt(of(), trial_, hosts_);
   run_.emplace(trial_, TrialConnections(means_.connections, hosts_), run_rules());
   const bool is_first_of_all = number == 0 && is_first() && !work_.is_left;
@@ -272,7 +272,7 @@ void TrialDriver::begin_attempt() {
   }
 }
 
-// While the delay passes, hosts that were lost are looked for.
+// Lost hosts are already looked for during the delay.
 void TrialDriver::perform(const task_action::AnnounceRestart& action) {
   hooks_.on_restart(action);
   for (int node = 0; node < hosts_.count(); ++node) want_host(node);
@@ -297,7 +297,8 @@ message::Prepare TrialDriver::prepare_message(int node) const {
   if (trial_.hosts.size() > 1) prepare.interface = planned.host.interface;
   prepare.wants_networks = looks_for_networks(work_.plan);
   prepare.leases = leases_[static_cast<std::size_t>(node)];
-  // What the task has held it gets before all who wait, also from a new agent, which holds nothing.
+  // On a restart the task comes before all waiting tasks for what it held, also with a new agent,
+  // which holds nothing yet.
   if (task_.restarts() > 0) prepare.leases.order = TicketOrder{0, 0, common_.task_id};
   const bool has_all_slots = static_cast<int>(planned.slots.size()) == slot_count(planned.host);
   prepare.cpu_binding = {experiment.cpu_binding,
@@ -335,7 +336,7 @@ void TrialDriver::perform(const run_action::SendPrepare& action) {
   means_.streams.send(of_task(action.host), encode_frame(FrameKind::control, payload));
 }
 
-// Run is not entered while it waits for its actions to be carried out: this comes as an event.
+// `Run` must not be re-entered while its actions are carried out: this is posted as an event.
 void TrialDriver::refuse_prepare(int node, std::string what, std::string hint) {
   const Error why = make_error(ErrorClass::config, std::move(what), std::move(hint));
   means_.timers.post([&streams = means_.streams, host = of_task(node), why] {
@@ -353,7 +354,7 @@ void TrialDriver::perform(const run_action::SendContext& action) {
 }
 
 void TrialDriver::perform(const run_action::SendGo& action) {
-  // A host that is lost may have to be sent it again.
+  // A lost host may need the context again if another attempt follows.
   if (!task_.may_restart() && !owner_.expects_trials()) means_.context.delivery.reset();
   if (go_ == Go::allowed) return send_go(action.host);
   awaiting_go_.push_back(action.host);
@@ -365,7 +366,7 @@ void TrialDriver::perform(const run_action::SendGo& action) {
         [this] { allow_start(); });
 }
 
-// What has come meanwhile wins: a stop, or that no attempt may begin.
+// A stop, or an error of the journal, that came meanwhile takes precedence.
 void TrialDriver::allow_start() {
   const std::vector<int> nodes = std::exchange(awaiting_go_, {});
   if (owner_.is_displaced() || means_.journal.trouble() || run_->phase() != RunPhase::running)
@@ -388,7 +389,8 @@ void TrialDriver::perform(const run_action::AllStarted&) {
   hooks_.on_all_started();
 }
 
-// Where a lost connection is to end no ranks, this does.
+// Warns about hosts on which logind ends ranks with the login, if ranks should outlive a lost
+// connection.
 void TrialDriver::tell_of_logins() {
   const ExperimentConfig& experiment = work_.plan.experiment;
   const bool is_patient =
@@ -413,7 +415,7 @@ void TrialDriver::perform(const run_action::Stopping& action) {
   hooks_.on_stopping(action.why, is_last);
 }
 
-// What is written may be told when the trial is gone.
+// The callback may come after this trial is gone.
 void TrialDriver::write(JournalRecord record, JournalWriter::Durable durable,
                         std::function<void()> then) {
   means_.journal.write_of(trial_.trial, std::move(record), durable,
@@ -445,8 +447,8 @@ void TrialDriver::perform(const run_action::Keep& action) {
   owner_.keep_host(trial_.trial, of_task(action.host));
 }
 
-// Reports in the logs are counted there. What a policy has found may have been told to nobody, and
-// what was told may not have been written down.
+// Metrics in these logs were counted already. A match of a log policy may not have been reported,
+// and a reported one may not have been recorded.
 void TrialDriver::look_back(TaskResumption& resumption) {
   const TrialReplay& replay = resumption.replay.trials.at(trial_.trial);
   TrialLeft& left = resumption.left[trial_.trial];

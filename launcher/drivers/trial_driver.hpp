@@ -26,49 +26,48 @@
 
 namespace train {
 
-/// The directory that travels to the hosts of a task, if one does.
+/// The directory that is sent to the hosts of a task, if there is one.
 struct TaskContext {
   bool travels = false;
   bool is_named = false;              ///< it is packed, and hosts can be asked whether they have it
-  std::optional<Error> failure = {};  ///< why it cannot be
+  std::optional<Error> failure = {};  ///< why it cannot be packed
   std::optional<ContextDelivery> delivery = {};  ///< until no host can ask for it any more
 };
 
-/// What the driver of a trial wants of the task.
+/// What the driver of a trial needs from the driver of its task.
 class TrialOwner {
  public:
   virtual void carry_out(const std::vector<ConnectionAction>& actions) = 0;
-  /// Something has come of the trial that no event of the task has brought.
+  /// The trial has made progress outside of the task's events.
   virtual void settle() = 0;
-  /// The task has had its time.
+  /// The task's time is over.
   virtual void end_runtime() = 0;
-  /// No attempt follows of this trial. `end`: of the last one, where that is what brings the end
-  /// about.
+  /// No attempt of this trial follows. `end`: of the last attempt, if that ends the trial.
   virtual void trial_ends(int trial, const task_action::End& how,
                           const std::optional<AttemptEnd>& end) = 0;
-  /// Other trials may begin on its hosts.
+  /// Whether other trials may begin on its hosts.
   virtual bool expects_trials() const = 0;
-  /// The ranks of this trial have ended, or are being stopped, and no others follow.
+  /// The ranks of this trial have ended or are being stopped, and no further ones follow.
   virtual void expect_end(int trial) = 0;
 
-  // Of a host of the task, where other trials may be.
-  /// The trial has nothing more to do there.
+  // About a host of the task, which other trials may share:
+  /// The trial has nothing more to do on this host.
   virtual void keep_host(int trial, int host) = 0;
   virtual void dismiss_host(int trial, int host) = 0;
-  /// It expects nothing more of that host: whatever is there of its attempt ends.
+  /// The trial expects nothing more of this host: what is left of its attempt there is ended.
   virtual void let_go_of_host(AttemptId of, int host) = 0;
-  /// Another supervisor goes on with the task: nothing is done any more.
+  /// Another supervisor has taken the task over: nothing is done any more.
   virtual bool is_displaced() const = 0;
 
  protected:
   ~TrialOwner() = default;
 };
 
-/// Carries out one trial of a task over the connections of the task: its attempts, one after the
-/// other. Feeds `Run` and `Task` with what happens and does what they want; decides nothing.
+/// Carries out one trial over the connections of its task: its attempts, in sequence. Feeds `Run`
+/// and `Task` with events and carries out their actions; decides nothing.
 class TrialDriver {
  public:
-  /// What it has of its task. All outlive it.
+  /// The objects of its task that it uses. All of them must outlive it.
   struct Means {
     Timers& timers;
     OutputSink& output;
@@ -86,41 +85,41 @@ class TrialDriver {
 
   void start();
 
-  // In place of `start`, what another supervisor has left.
+  // Instead of `start`, when resuming after another supervisor:
   void look_back(TaskResumption& resumption);
-  /// An attempt that may run, or whose end was under way; every host is adopted with it.
+  /// Adopts an attempt that may run, or that was ending; all its hosts are adopted with it.
   void adopt_run(const Replay& task);
-  /// The attempt that was only prepared begins anew.
+  /// Begins the attempt again that was only prepared.
   void begin_anew() { perform(task_action::BeginAttempt{task_.attempt()}); }
 
-  /// What has become known of a host of the task.
+  /// News of a host of the task.
   void hear(HostNews news);
   void feed(const RunEvent& event);
   void tick();
   void look_at(const OutputChunk& chunk);
-  /// What was written down cannot be any more: nothing new begins.
+  /// The journal cannot be written any more: nothing new begins.
   void journal_failed(const Error& why);
-  /// The user wants the end: attempts that wait end at once, the others once `act_on_stop` is
-  /// called, when that is written down or soon.
+  /// The user stops the task: attempts that wait end at once, running ones once `act_on_stop` is
+  /// called, when the request is recorded or after a short limit.
   void request_stop(int signal) { feed(task_event::StopRequested{signal}); }
   void act_on_stop(int signal);
-  /// The attempt that waits for a disk starts nothing any more.
+  /// Begins the attempt that waits for its record, although it will start nothing.
   void begin_written_attempt();
-  /// Tells the end of an attempt, once all that came with it was told.
+  /// Reports the end of an attempt, once everything that came with it was reported.
   void settle();
   std::optional<Instant> next_deadline() const;
 
   const Task& task() const { return task_; }
   const TrialHosts& hosts() const { return hosts_; }
   const Trial& trial() const { return trial_; }
-  /// The attempt that runs, as agents know it.
+  /// The running attempt, as agents know it.
   AttemptId of() const { return {trial_.trial, task_.attempt()}; }
-  /// It has ranks on this host, or is about to, or may have.
+  /// Whether the trial has ranks on this host, is about to, or may have.
   bool uses(int host) const;
-  /// The last attempt; null: none yet, nor while one is waited for that follows what another
-  /// process has seen.
+  /// The last attempt; null: none yet, or the next attempt is waited for after a take-over.
   const Run* run() const { return run_ ? &*run_ : nullptr; }
-  /// How the trial has ended: as its last attempt, or by a signal while it waited for another one.
+  /// How the trial has ended: as its last attempt, or by a signal while it waited for another
+  /// attempt.
   RunOutcome outcome(std::optional<int> signal) const;
   Instant time_of(int host, Instant at, Instant now) const;
 
@@ -142,7 +141,7 @@ class TrialDriver {
   void note_hopeless(int attempt);
   void end_watches(int attempt);
 
-  // Of a run, whose hosts are node ranks.
+  // Actions of a run, whose hosts are node ranks:
   void perform(const host_action::Send& action);
   void perform(const host_action::Note& action) { hooks_.on_note(action.text); }
   void perform(const run_action::SendPrepare& action);
@@ -168,7 +167,7 @@ class TrialDriver {
   message::Prepare prepare_message(int node) const;
   void refuse_prepare(int node, std::string what, std::string hint);
 
-  // Its hosts are reached for the first time, and for it.
+  // Whether its hosts are reached for the first time, and for this trial.
   bool is_first() const { return &work_.plan == &common_.plan; }
 
   Means means_;
@@ -184,15 +183,15 @@ class TrialDriver {
   MetricsWatch metrics_watch_;
   PrintedReports printed_reports_;
   std::optional<Run> run_;             ///< the last attempt; none before the first
-  bool is_being_written_ = false;      ///< that the next attempt begins
-  std::optional<milliseconds> begun_;  ///< when that, or the last one, began
+  bool is_being_written_ = false;      ///< the beginning of the next attempt is being recorded
+  std::optional<milliseconds> begun_;  ///< when the next or the last attempt began
   bool has_run_ended_ = false;
-  std::optional<AttemptEnd> last_end_;  ///< of the attempt that is over now
-  std::vector<int> stops_;              ///< the user's, that were acted on
+  std::optional<AttemptEnd> last_end_;  ///< of the attempt that has just ended
+  std::vector<int> stops_;              ///< the user's stops that were carried out
   Go go_ = Go::not_wanted;              ///< of this attempt
   std::vector<int> awaiting_go_;        ///< node ranks
-  std::uint64_t ignored_lines_ = 0;     ///< that were told
-  bool is_hopeless_ = false;            ///< a log policy says so of this attempt
+  std::uint64_t ignored_lines_ = 0;     ///< number of lines that were reported
+  bool is_hopeless_ = false;            ///< a log policy has found it for this attempt
   std::string start_frame_;             ///< Go of this attempt, encoded once for all hosts
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -15,7 +15,7 @@ namespace train {
 enum class FrameKind : std::uint8_t {
   control = 1,  ///< one JSON message (wire/message.hpp)
   output = 2,   ///< an OutputChunk: raw bytes of a rank
-  context = 3,  ///< a piece of a packed context; one that is not full is the last
+  context = 3,  ///< a piece of a packed context; a piece that is not full is the last
 };
 
 /// A kind of frame with its payload, which belongs to the decoder.
@@ -30,8 +30,8 @@ struct Frame {
 enum class FrameSender { launcher, agent };
 
 /// Largest payloads that are accepted from the other side, in bytes. The launcher sends the
-/// environments of all ranks of a host at once; what an agent may send is little
-/// (wire/message_limits.hpp), and parsed it takes thirty times as much.
+/// environments of all ranks of a host at once. An agent may send little (wire/message_limits.hpp):
+/// parsed JSON takes thirty times as much memory.
 constexpr std::size_t max_control_payload = 16u << 20;
 constexpr std::size_t max_agent_control_payload = 256u << 10;
 constexpr std::size_t max_output_payload = 256u << 10;
@@ -40,20 +40,20 @@ constexpr std::size_t max_context_payload = 256u << 10;
 /// The frame as bytes for the stream. The payload must be within its limit.
 std::string encode_frame(FrameKind kind, std::string_view payload);
 
-/// An error of class `host`: the other side `did` something ("sent ...") that no agent does.
+/// An error of class `host`: the other side `did` something ("sent ...") that an agent never does.
 Error not_our_protocol(std::string did);
 
-/// Takes a byte stream apart, in pieces of any size. Holds at most one frame. After an error the
-/// stream is unusable and every further call repeats the error.
+/// Splits a byte stream, which comes in pieces of any size, into frames. Holds at most one frame.
+/// After an error the stream is unusable, and every further call repeats the error.
 class FrameDecoder {
  public:
   explicit FrameDecoder(FrameSender sender) : sender_(sender) {}
 
   /// Appends bytes of the stream.
   void feed(std::string_view bytes);
-  /// The next whole frame; nothing when more bytes are needed; an error of class `host` for an
-  /// unknown kind or a length above the limit, found before any of it is stored. The payload lasts
-  /// until the next call of `feed`.
+  /// The next whole frame; nothing if more bytes are needed; an error of class `host` for an
+  /// unknown kind or a length above the limit, detected before the payload is stored. The payload
+  /// is valid until the next call of `feed`.
   Result<std::optional<Frame>> next();
 
  private:

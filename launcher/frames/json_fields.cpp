@@ -119,8 +119,8 @@ std::vector<int> int_list_field(const json& object, const char* name, int lowest
   return numbers;
 }
 
-// Far enough (73 years of uptime) for every real clock, and near enough for differences and sums of
-// two instants never to overflow.
+// Large enough (73 years of uptime) for every real clock, and small enough that differences and
+// sums of two instants never overflow.
 Instant instant_field(const json& object, const char* name) {
   return Instant(number_field(object, name, 0, std::int64_t{1} << 61));
 }
@@ -148,7 +148,7 @@ Result<void> read_document(std::string_view text, std::size_t longest, std::stri
   } catch (const Malformed& malformed) {
     return refuse(malformed.what);
   } catch (const json::exception&) {
-    return refuse("it is no JSON");  // whose own words would quote all of it
+    return refuse("it is no JSON");  // its own message would quote the whole text
   }
   return {};
 }

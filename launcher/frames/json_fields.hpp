@@ -15,16 +15,16 @@
 
 namespace train {
 
-// Fields of the JSON that the other side sent. They throw `Malformed`, which `decode_message`
-// catches: nothing that arrives is trusted.
+// Readers for fields of JSON from the other side. They throw `Malformed`, which `decode_message`
+// catches: no input is trusted.
 
 /// What is wrong with the other side's JSON.
 struct Malformed {
   std::string what;
 };
 
-/// Bytes as JSON. Arguments and values may be any bytes, JSON strings are Unicode: what is not
-/// travels as `{"hex": "..."}`.
+/// Bytes as JSON. Arguments and values may be any bytes, but JSON strings are Unicode: other bytes
+/// are sent as `{"hex": "..."}`.
 nlohmann::json from_bytes(std::string_view bytes);
 std::string to_bytes(const nlohmann::json& value);
 
@@ -42,13 +42,14 @@ std::int64_t number_field(const nlohmann::json& object, const char* name, std::i
 std::uint64_t bytes_field(const nlohmann::json& object, const char* name);
 int int_field(const nlohmann::json& object, const char* name, int lowest = 0,
               int highest = INT32_MAX);
-/// Nothing when the field is not there.
+/// Nothing if the field is missing.
 std::optional<int> optional_int_field(const nlohmann::json& object, const char* name, int lowest,
                                       int highest);
 /// A list of at most `most` numbers.
 std::vector<int> int_list_field(const nlohmann::json& object, const char* name, int lowest,
                                 int highest, std::size_t most);
-/// The one of these whose name (`to_string`) the field has; else `what` is Malformed.
+/// The value whose name (`to_string`) is in the field; throws Malformed with `what` if there is
+/// none.
 template <class Enum, std::size_t count>
 Enum enum_field(const nlohmann::json& object, const char* name, const Enum (&all)[count],
                 const char* what) {
@@ -59,11 +60,11 @@ Enum enum_field(const nlohmann::json& object, const char* name, const Enum (&all
 }
 Instant instant_field(const nlohmann::json& object, const char* name);
 
-/// Has `read` look at the document in a text of at most `longest` bytes; class `host`, in the words
-/// `refused` and the reason, where it is none or `read` finds it malformed.
+/// Parses a text of at most `longest` bytes and calls `read` with the document. Class `host`, with
+/// `refused` and the reason, if it is not JSON or `read` finds it malformed.
 Result<void> read_document(std::string_view text, std::size_t longest, std::string_view refused,
                            const std::function<void(const nlohmann::json&)>& read);
-/// The same for what `read` returns.
+/// The same, and returns the value that `read` returns.
 template <class Value, class Read>
 Result<Value> decode_document(std::string_view text, std::size_t longest, std::string_view refused,
                               Read read) {

@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// Lines out of bytes that come in pieces of any size. However small they are, each byte is looked
-/// at once.
+/// Splits bytes that come in pieces of any size into lines. Each byte is searched only once,
+/// however small the pieces are.
 class LineBuffer {
  public:
   void feed(std::string_view bytes) {
@@ -18,7 +18,7 @@ class LineBuffer {
     begin_ = 0;
     text_ += bytes;
   }
-  /// The next line that has ended, without its end; valid until the next `feed`.
+  /// The next complete line, without its newline; valid until the next `feed`.
   std::optional<std::string_view> next() {
     const std::size_t end = text_.find('\n', searched_);
     if (end == text_.npos) {
@@ -29,13 +29,13 @@ class LineBuffer {
     begin_ = searched_ = end + 1;
     return line;
   }
-  /// What has no end yet, once `next` has nothing more.
+  /// The incomplete line, once `next` has nothing more.
   std::string_view rest() const { return std::string_view(text_).substr(begin_); }
 
  private:
   std::string text_;
-  std::size_t begin_ = 0;     ///< of the line that comes next
-  std::size_t searched_ = 0;  ///< before it there is no end of that line
+  std::size_t begin_ = 0;     ///< start of the next line
+  std::size_t searched_ = 0;  ///< no newline of that line is before this position
 };
 
 }  // namespace train

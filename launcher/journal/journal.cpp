@@ -20,7 +20,7 @@ constexpr int deepest_nesting = 8;
 constexpr int most_attempts_of_task = 1'000'000;
 constexpr std::size_t most_slots_of_host = 100'000;
 constexpr std::int64_t any_past = INT64_MIN;
-constexpr std::int64_t latest_wall = 1'000'000'000'000'000;  // in milliseconds; or before 1970
+constexpr std::int64_t latest_wall = 1'000'000'000'000'000;  // in milliseconds, or before 1970
 
 template <class Enum>
 struct Name {
@@ -113,7 +113,7 @@ TrialPlace place_of(const json& value) {
   return place;
 }
 
-// One pair of functions per record: what it looks like, and how it is read back.
+// One pair of functions per record: writes its JSON, and reads it back.
 
 json body(const journal_record::Supervised& r) {
   return {{"type", "supervised"}, {"epoch", r.epoch}};

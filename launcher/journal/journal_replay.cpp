@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a journal has to the state of its task: the task itself takes the events once more.
+// Rebuilds the state of a task from its journal: the Task object takes the same events again.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,11 +13,11 @@ namespace train {
 
 namespace {
 
-// More than three requests say nothing new.
+// More than three stop requests have no further effect.
 constexpr std::size_t most_stops = 3;
-// For an instant of another boot: some moment of the past.
+// Stands for an instant of another boot: some moment of the past.
 constexpr std::chrono::hours long_ago{24 * 365};
-// Further apart no two boots are.
+// Upper limit of the time between two boots.
 constexpr milliseconds longest_ago = 100 * long_ago;
 
 class Replayer {
@@ -55,7 +55,7 @@ class Replayer {
   void complain(std::string what) {
     if (complaint_.empty()) complaint_ = std::move(what);
   }
-  // The trial that what follows is about.
+  // Selects the trial that the entry is about.
   void select(const JournalEntry& entry) {
     const auto found = replay_.trials.find(entry.trial);
     if (found != replay_.trials.end()) {
@@ -81,8 +81,8 @@ class Replayer {
     replay_.epoch = record.epoch;
   }
 
-  // One that was prepared by a supervisor that has ended may be begun again. A trial of several
-  // that has ended before its ranks were told to start goes on elsewhere, with the next attempt.
+  // An attempt that an earlier supervisor has prepared may be begun again. A trial of several that
+  // has ended before its ranks were told to start is begun again elsewhere, with the next attempt.
   void take(const journal_record::AttemptBegun& record) {
     const Task& before = trial_->task;
     if (before.over() && !before.started_at() && record.attempt == before.attempt() + 1)
@@ -107,7 +107,7 @@ class Replayer {
     if (is_of_this_boot_) trial_->started_at = at_;
   }
 
-  // On the clock of this boot. The wall clocks of the two may have been set differently.
+  // On the clock of this boot. The wall clocks of the two boots may differ.
   Instant start() const {
     if (is_of_this_boot_ || !written_ || !wall_) return at_;
     return now_ - std::clamp(*wall_ - *written_, milliseconds(0), longest_ago);
@@ -137,7 +137,8 @@ class Replayer {
     trial_->is_hopeless = false;
   }
 
-  // Whoever waits for another attempt then has ended before, and that was told.
+  // A trial that only waits for another attempt ends with a stop, and that end is recorded before
+  // this.
   void take(const journal_record::StopRequested& record) {
     for (auto& [number, trial] : replay_.trials) {
       if (trial.task.over()) continue;
@@ -164,14 +165,14 @@ class Replayer {
 
   void take(const journal_record::TrialOver& record) {
     if (trial_->task.over()) return complain(fmt::format("trial {} ends twice", number_));
-    // That it was stopped alone is written nowhere else.
+    // A stop of this trial alone is recorded nowhere else.
     if (record.why == Sequel::stopped && record.end)
       trial_->task.on(task_event::StopRequested{trial_stop}, at_);
     end(*trial_, record);
     trial_->over = record;
   }
 
-  // The end of a task is that of the last trial which is not over.
+  // The end of a task is the end of the last trial that is not over.
   void take(const journal_record::TaskOver& record) {
     TrialReplay* last = nullptr;
     for (auto& [number, trial] : replay_.trials) {
@@ -186,12 +187,12 @@ class Replayer {
   const Task::Rules rules_;
   Instant now_;
   const std::string& boot_id_;
-  std::optional<milliseconds> wall_;  ///< of now
+  std::optional<milliseconds> wall_;  ///< the present time
   Replay replay_;
   TrialReplay* trial_ = nullptr;
-  int number_ = 0;  ///< of the trial
+  int number_ = 0;  ///< of the selected trial
   Instant at_{0};
-  std::optional<milliseconds> written_ = {};  ///< when, by the wall clock
+  std::optional<milliseconds> written_ = {};  ///< when the entry was written, by the wall clock
   bool is_of_this_boot_ = true;
   std::string complaint_;
 };

@@ -15,34 +15,35 @@
 
 namespace train {
 
-/// Writes down what a task decides, and calls back when what hangs on it may be done. Once an entry
-/// could not be written, none is written any more.
+/// Writes the decisions of a task, and calls back when their consequences may be carried out. After
+/// an entry could not be written, no further entry is written.
 class JournalWriter {
  public:
   enum class Durable { no, yes };
 
-  /// `on_trouble` is called once, from the journal, before the callbacks of what was not written.
-  /// What is referred to must outlive this; without a journal everything counts as written. Without
-  /// `time` entries have no time of the wall clock.
+  /// `on_trouble` is called once, from the journal, before the callbacks of unwritten entries. All
+  /// references must outlive this. Without a journal everything counts as written. Without `time`,
+  /// entries have no wall-clock time.
   JournalWriter(Journal* journal, Timers& timers, std::string boot_id, EventTime* time,
                 std::function<void(const Error&)> on_trouble);
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  /// `then` is called once: when the record is written, or cannot be, or after `patience`; from
-  /// inside where there is nothing to wait for.
+  /// Calls `then` once: when the record is written, cannot be written, or after `patience`. If
+  /// there is nothing to wait for, `then` is called from inside this call.
   void write(
       JournalRecord record, Durable durable, std::function<void()> then = [] {},
       std::optional<nanoseconds> patience = {}) {
     write_of(0, std::move(record), durable, std::move(then), patience);
   }
-  /// The same of a record about a trial.
+  /// The same for a record about a trial.
   void write_of(
       int trial, JournalRecord record, Durable durable, std::function<void()> then = [] {},
       std::optional<nanoseconds> patience = {});
-  /// Whether the journal is another supervisor's now; from inside where there is none.
+  /// Finds out whether the journal belongs to another supervisor now; calls back from inside if
+  /// there is no journal.
   void look(std::function<void(bool is_anothers)> then);
-  /// Why nothing is written any more.
+  /// Why nothing is written any more; nothing: entries are written.
   const std::optional<Error>& trouble() const { return trouble_; }
   bool is_kept() const { return journal_ != nullptr; }
 

@@ -11,12 +11,13 @@ namespace train {
 
 namespace {
 
-// SIGTERM on every Linux: `task kill` and batch systems; others come from a terminal.
+// SIGTERM on every Linux: sent by `task kill` and batch systems; other signals come from a
+// terminal.
 constexpr int termination = 15;
-// As cli/surroundings/exit_code.hpp has it for this class.
+// The exit code that cli/surroundings/exit_code.hpp has for this class.
 constexpr int runtime_over_code = 124;
 
-// What matters of the end, of a journal that may have anything else.
+// Reads the end from a journal that may have any other entries.
 class EndReader {
  public:
   void take(const journal_record::AttemptBegun&) { failure_.reset(); }
@@ -64,8 +65,8 @@ class EndReader {
   }
 
   std::optional<journal_record::TaskOver> over_;
-  std::optional<Failure> failure_;  ///< the first of the last attempt
-  std::optional<int> signal_;       ///< by which the user has first asked for the end
+  std::optional<Failure> failure_;  ///< the first failure of the last attempt
+  std::optional<int> signal_;       ///< of the first stop request
 };
 
 }  // namespace

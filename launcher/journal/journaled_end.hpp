@@ -8,9 +8,9 @@
 
 namespace train {
 
-/// Gives the task the end that its journal has, since `ended`: for a launcher that died after it
-/// had written that down and before it could record it. What became of single ranks is not known
-/// then. False, with nothing changed, where the journal has no end.
+/// Gives the task the end that its journal records, at the time `ended`: for a launcher that died
+/// after writing the end to the journal and before recording it in the task. The ends of single
+/// ranks are then unknown. False, with nothing changed, if the journal has no end.
 bool end_by_journal(TaskRecord& task, const std::vector<JournalEntry>& journal, UnixMillis ended);
 
 }  // namespace train

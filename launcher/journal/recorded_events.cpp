@@ -64,7 +64,7 @@ class EventTeller {
   }
 
  private:
-  // The record has the same.
+  // The record has the same event.
   bool is_recorded_end(const RecordedEvent& event) const {
     return event.what == What::task_over && is_final(task_.state);
   }
@@ -76,7 +76,7 @@ class EventTeller {
     return (boot->second + std::chrono::floor<milliseconds>(entry.at)).count();
   }
 
-  // What follows is about this trial.
+  // Further entries are about this trial.
   void choose(int trial) {
     attempts_[trial_] = attempt_;
     trial_ = trial;
@@ -157,7 +157,7 @@ class EventTeller {
     return event;
   }
 
-  // The end of a task whose launcher has died, or could not write it down, is only in its record.
+  // If the launcher died, or could not write the end, the end is only in the record.
   void add_end() {
     if (has_end_ || !is_final(task_.state)) return;
     events_.push_back({.what = What::task_over,
@@ -169,12 +169,12 @@ class EventTeller {
   const TaskRecord& task_;
   const std::vector<JournalEntry>& journal_;
   const std::vector<std::string_view> hosts_;  ///< in rank order
-  std::map<std::string, milliseconds> boots_;  ///< when each was, by its id
+  std::map<std::string, milliseconds> boots_;  ///< boot times by boot id
   std::vector<RecordedEvent> events_;
   int trial_ = 0;
   std::optional<int> attempt_;                  ///< of that trial
   std::map<int, std::optional<int>> attempts_;  ///< of the other trials
-  std::optional<int> signal_;                   ///< by which the user has first asked for the end
+  std::optional<int> signal_;                   ///< of the first stop request
   bool has_end_ = false;
 };
 

@@ -8,11 +8,10 @@
 
 namespace train {
 
-/// What has happened to a task, in the order in which it was written down: its launch, the entries
-/// of its journal, which may be any, and its end where only the record has that. Times are of the
-/// wall clock as it was set then, of an end that is recorded those of the record; of entries
-/// without one, as earlier versions wrote them, it is what their boot, or the record of their
-/// attempt, tells.
+/// The events of a task in the order in which they were written: its launch, the entries of its
+/// journal (which may be of any kind), and its end if only the record has one. Times are wall-clock
+/// times as set then; a recorded end has the time of the record. Entries without a wall-clock time,
+/// from earlier versions, are dated by their boot or by the record of their attempt.
 std::vector<RecordedEvent> recorded_events(const TaskRecord& task,
                                            const std::vector<JournalEntry>& journal);
 

@@ -18,7 +18,7 @@ std::optional<UnixMillis> time_of(const JournalEntry& entry) {
   return entry.wall ? std::optional<UnixMillis>(entry.wall->count()) : std::nullopt;
 }
 
-// What the journal says of attempts, trial by trial.
+// Reads the attempts of each trial from the journal.
 class AttemptReader {
  public:
   explicit AttemptReader(SearchRecord& search) : search_(search) {}
@@ -32,11 +32,11 @@ class AttemptReader {
     at_ = time_of(entry);
     std::visit([this](const auto& record) { take(record); }, entry.record);
   }
-  /// That have ended, and why.
+  /// Trials that have ended, and why.
   const std::map<std::int64_t, Sequel>& ended() const { return ended_; }
 
  private:
-  // One that was prepared by a supervisor that has ended may be begun again: it is the same one.
+  // An attempt that an earlier supervisor has prepared may be begun again: it is the same attempt.
   void take(const journal_record::AttemptBegun& record) {
     auto& attempts = trial_->attempts;
     if (!attempts.empty() && attempts.back().number == record.attempt) attempts.pop_back();
@@ -81,8 +81,8 @@ class AttemptReader {
   std::map<std::int64_t, Sequel> ended_;
 };
 
-// The search takes a trial for ended as soon as it was told to stop; one that it counts as failed
-// the user may have killed, and has, where it never began.
+// The search counts a trial as ended as soon as it was told to stop. A trial that it counts as
+// failed was killed by the user if it was stopped or never began.
 TrialState state_of(const TrialRecord& trial, TrialState decided,
                     const std::map<std::int64_t, Sequel>& ended, bool is_over) {
   const auto end = ended.find(trial.trial);

@@ -14,21 +14,21 @@
 
 namespace train {
 
-/// One attempt of a trial, as far as the journal has it.
+/// One attempt of a trial, as far as the journal records it.
 struct TrialAttempt {
   int number = 0;
   std::vector<std::string> hosts = {};  ///< in rank order
   std::optional<UnixMillis> started = {};
-  std::optional<UnixMillis> ended = {};  ///< nothing: it may run
-  std::optional<int> exit_code = {};  ///< of the rank that failed first, or 0; nothing: no rank's
-  std::string cause = {};             ///< what failed first; empty: nothing
+  std::optional<UnixMillis> ended = {};  ///< nothing: it may still run
+  std::optional<int> exit_code = {};  ///< of the first failed rank, or 0; nothing: no rank has one
+  std::string cause = {};             ///< the first failure; empty: none
 
   bool operator==(const TrialAttempt&) const = default;
 };
 
-/// A line of what a trial has reported.
+/// One line that a trial has reported.
 struct KeptReport {
-  std::optional<double> step = {};  ///< nothing: it has none, or the metric is missing
+  std::optional<double> step = {};  ///< nothing: the step or the metric is missing
   double metric = 0;
   std::string json = {};  ///< an object on one line
 
@@ -43,41 +43,41 @@ struct TrialRecord {
   std::string hyperparameters_json = {};
   std::uint32_t seed = 0;
   std::vector<TrialAttempt> attempts = {};
-  std::vector<KeptReport> reports = {};  ///< that count, oldest first
-  std::optional<BestReport> best = {};   ///< of those
+  std::vector<KeptReport> reports = {};  ///< of ranks whose reports count, oldest first
+  std::optional<BestReport> best = {};   ///< the best of them
 };
 
-/// What a search has come to.
+/// The state of a search, for people.
 struct SearchRecord {
   SearchConfig config;
   std::vector<TrialRecord> trials;  ///< by number
   std::vector<SearchDecision> decisions;
 };
 
-/// The trials of a search whose journal this is, without their reports; `is_over`: the task has
-/// ended. Class `no_input` where the journal is not of such a search.
+/// The trials of a search from its journal, without their reports; `is_over`: the task has ended.
+/// Class `no_input` if the journal does not belong to this search.
 Result<SearchRecord> search_record(const SearchConfig& config,
                                    const std::vector<JournalEntry>& journal, bool is_over);
 
-/// Adds what the trials have reported, and finds the best of those reports that counted: none
-/// behind the one by which a trial was told to stop does. `reports_of` returns what those ranks of
-/// a trial have reported whose reports count, a line each as `metrics_of_line` has them.
+/// Adds the reports of the trials, and finds the best of those that counted: reports after the one
+/// that made the search stop a trial do not count. `reports_of` returns the reports of those ranks
+/// of a trial whose reports count, one line each as from `metrics_of_line`.
 void add_reports(SearchRecord& search,
                  const std::function<std::vector<std::string>(const TrialRecord&)>& reports_of);
 
-/// Where a rank of a trial is.
+/// The host of a rank of a trial.
 struct TrialRank {
   std::string host;
-  bool has_ended = false;  ///< the trial, as far as the journal has it
+  bool has_ended = false;  ///< the trial has ended, as far as the journal records it
 
   bool operator==(const TrialRank&) const = default;
 };
 
-/// In the last attempt of the trial; nothing where that has not begun, or has no such rank.
+/// In the last attempt of the trial; nothing if the trial has not begun, or has no such rank.
 std::optional<TrialRank> trial_rank_of(const std::vector<JournalEntry>& journal, std::int64_t trial,
                                        int rank);
 
-/// The best of all trials that are not invalid.
+/// The best report of all trials that are not invalid.
 std::optional<BestReport> best_of(const SearchRecord& search);
 
 /// `{"search": {...}, "trials": [...]}` of `task show --json`.

@@ -11,7 +11,8 @@ namespace train {
 
 namespace {
 
-// Of what has limited its attempts only the journal tells: that many were followed by another one.
+// The restart limit is only implied by the journal: this many attempts were followed by another
+// one.
 int restarts_in(const std::vector<JournalEntry>& journal) {
   return static_cast<int>(
       std::count_if(journal.begin(), journal.end(), [](const JournalEntry& entry) {
@@ -29,7 +30,7 @@ ExperimentConfig experiment_of(const TaskRecord& task, const std::vector<Journal
   experiment.stop_grace = milliseconds(task.stop_grace_ms);
   const milliseconds outlives(task.outlives_ms);
   experiment.launcher_wait = outlives >= for_ever ? for_ever : brief_launcher_wait;
-  // What is longer than the agents' own only waits longer for proof that ranks have ended.
+  // A window longer than the agents' own only means a longer wait for proof that ranks have ended.
   if (outlives < for_ever) experiment.reconnect_window = outlives;
   return experiment;
 }

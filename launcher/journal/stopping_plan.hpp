@@ -10,16 +10,16 @@
 
 namespace train {
 
-/// As much of a task's plan as it takes to stop the task: its hosts and ranks, and what its agents
-/// were told of graces and of launchers that die. From its record, its hosts in rank order, and its
-/// journal; no rank can be started with it. An error of class `no_input` where a rank is on none of
-/// these hosts.
+/// The part of a task's plan that is needed to stop the task: its hosts and ranks, and the times
+/// for stopping and for a dead launcher that its agents were told. It is made from the task's
+/// record, its hosts in rank order, and its journal; no rank can be started with it. An error of
+/// class `no_input` if a rank is on none of these hosts.
 Result<Plan> stopping_plan(const TaskRecord& task, const std::vector<Host>& hosts,
                            const std::vector<JournalEntry>& journal);
 
-/// What takes the place of a journal that is damaged: as much as it takes to stop the last attempt
-/// that the task's record has, as another boot would have written it. `epoch` is above that of
-/// every supervisor that the task has had.
+/// Replaces a damaged journal: the entries that are needed to stop the last attempt in the task's
+/// record, as if written in another boot. `epoch` must be higher than that of every earlier
+/// supervisor of the task.
 std::vector<JournalEntry> stopping_journal(const TaskRecord& task, std::uint64_t epoch);
 
 }  // namespace train

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<Kind, const char*>, 8> kinds{{{Kind::place, "plac
                                                              {Kind::memory, "memory"},
                                                              {Kind::custom, "custom"}}};
 
-// A file's name has 255 bytes, of which a folder that others use as well takes some.
+// A file name has at most 255 bytes; other parts of the name take some of them.
 constexpr std::size_t longest_name = 120;
 
 std::string name_in_file(const std::string& name) {

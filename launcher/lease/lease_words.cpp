@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apart from lease.cpp: only launchers speak to people.
+// Separate from lease.cpp: only launchers need text for people.
 #include "launcher/lease/lease_words.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = LeaseKey::Kind;
 
-// "0-3,7" of ascending numbers.
+// "0-3,7" for ascending numbers.
 std::string numbers(const std::vector<int>& all) {
   std::string text;
   for (std::size_t i = 0; i < all.size();) {

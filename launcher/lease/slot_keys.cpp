@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apart from lease.cpp: hosts do not need what a plan is made of.
+// Separate from lease.cpp: hosts do not need plans.
 #include "launcher/lease/slot_keys.hpp"
 
 #include "launcher/plan/plan.hpp"

@@ -6,13 +6,13 @@
 
 namespace train {
 
-/// What slots of a host are, as far as a plan knows it.
+/// What the slots of a host are, as far as a plan knows it.
 struct SlotNature {
   bool are_devices = false;      ///< as PlannedHost::slots_are_gpus
   bool asked_at_launch = false;  ///< as PlannedHost::devices_at_launch
 };
 
-/// What is held by whoever has the slot of this index.
+/// The key that the holder of this slot holds.
 LeaseKey key_of_slot(const Host& host, SlotNature nature, int slot);
 
 }  // namespace train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apart from lease.cpp: hosts do not need what a plan is made of.
+// Separate from lease.cpp: hosts do not need plans.
 #include "launcher/lease/trial_leases.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using Kind = LeaseKey::Kind;
 
 class Wants {
  public:
-  // What does not fit was not planned; a host that says two things of itself is held whole.
+  // A plan never exceeds the capacity; a host with contradictory declarations is held as a whole.
   void add(LeaseKey key, std::uint64_t amount, std::uint64_t capacity) {
     if (amount == 0 || capacity == 0) return;
     LeaseWant& want = wants_[key];

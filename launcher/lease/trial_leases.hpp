@@ -9,9 +9,9 @@
 
 namespace train {
 
-/// What a trial holds of one of its hosts, by its index in `Trial::hosts`: the slots of its workers
-/// and of the trainer, shares where workers share a device, and CPUs, memory and custom resources
-/// as far as the host declares them and workers ask for them. Ascending by key.
+/// The leases of a trial on one of its hosts, by its index in `Trial::hosts`: the slots of its
+/// workers and of the trainer, shares if workers share a device, and CPUs, memory and custom
+/// resources as far as the host declares them and workers ask for them. Ascending by key.
 std::vector<LeaseWant> leases_of(const ExperimentConfig& experiment, const Trial& trial, int host);
 
 }  // namespace train

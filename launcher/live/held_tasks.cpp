@@ -22,7 +22,7 @@ bool is_of_a_slot(const LeaseHolder::Held& held) {
 Quantity slots_of(const LiveHost& host, std::size_t index) {
   const std::vector<LeaseHolder::Held>& leases = host.report->holders[index].leases;
   Quantity slots;
-  // Of CPUs more may be held than there are: a hosts file says how many.
+  // More CPUs may be held than the host has, if the hosts file says so.
   if (host.slots.kind == LiveSlotKind::cpus &&
       std::none_of(leases.begin(), leases.end(), is_of_a_slot)) {
     for (const LeaseHolder::Held& held : leases)
@@ -37,13 +37,13 @@ Quantity slots_of(const LiveHost& host, std::size_t index) {
   return slots;
 }
 
-// A LeaseHolder or a Ticket.
+// `Holder` is LeaseHolder or Ticket.
 template <typename Holder>
 std::string user_of(const Holder& holder) {
   return holder.user.empty() ? fmt::format("user {}", holder.uid) : holder.user;
 }
 
-// The tasks, each once, whatever order it is found in.
+// The tasks, each once, in whatever order their parts are found.
 class Tasks {
  public:
   template <typename Holder>
@@ -64,7 +64,7 @@ class Tasks {
   std::map<std::pair<std::string, std::string>, std::size_t> known_;  // by id and user
 };
 
-// One that plans a machine under two names holds it as two.
+// A machine under two names counts only once, by its first name.
 void add_host(HeldTask& task, const LiveHost& host) {
   if (!host.same_as.empty()) return;
   if (task.hosts.empty() || task.hosts.back() != host.host.name)
@@ -90,7 +90,7 @@ void add_tickets(Tasks& tasks, const LiveHost& host) {
   for (const Ticket& ticket : host.report->tickets) {
     if (!looks_like_task_id(ticket.order.task)) continue;
     HeldTask& task = tasks.of(ticket.order.task, ticket);
-    if (!task.is_waiting) continue;  // it takes what it has waited for
+    if (!task.is_waiting) continue;  // it is taking the slots that it waited for
     task.held_ms = std::max(task.held_ms, ticket.waited_ms);
     task.is_own = task.is_own || ticket.uid == host.report->uid;
     task.wants = ticket.wants;

@@ -7,7 +7,7 @@
 
 namespace train {
 
-/// Units of a lease as an amount. More than any host has, as a hostile one may say, is cut.
+/// Units of a lease as a quantity. More than any host has, as a hostile host may report, is cut.
 Quantity lease_quantity(std::uint64_t units);
 
 }  // namespace train

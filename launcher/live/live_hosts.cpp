@@ -18,14 +18,15 @@ using Kind = LeaseKey::Kind;
 
 constexpr Quantity whole = Quantity::of(1);
 static_assert(Quantity::scale == lease_units);
-// Anybody may lock a slot of any number: no host is shown with more than so many for that.
+// Any user may lock a slot of any number: a host is never shown with more slots than this because
+// of that.
 constexpr std::size_t most_undeclared = 256;
 
 const std::vector<int>& gpus_of(const HostReport& report, Kind kind) {
   return kind == Kind::cuda ? report.gpus.cuda : report.gpus.rocm;
 }
 
-// How many slots there are, and what they are.
+// The number of slots, and their kind.
 struct SlotCount {
   LiveSlotKind kind;
   std::size_t slots;
@@ -53,7 +54,7 @@ std::optional<std::size_t> place_in(const std::vector<int>& numbers, int number)
   return static_cast<std::size_t>(found - numbers.begin());
 }
 
-// Which slot it is; nothing: none that this host is known to have.
+// The slot of a key; nothing: the host has no such slot.
 std::optional<std::size_t> slot_of(const LeaseKey& key, const Host& host,
                                    const HostReport& report) {
   if (key.index < 0) return std::nullopt;
@@ -63,7 +64,7 @@ std::optional<std::size_t> slot_of(const LeaseKey& key, const Host& host,
   if (!is_device) return std::nullopt;
   if (is_gpu(key) && !key.name.empty()) {
     const auto& names = key.kind == Kind::cuda ? report.cuda_names : report.rocm_names;
-    // Another user's number for a GPU that is not among ours.
+    // The GPU has a number of another user, and is not among ours.
     if (!names.empty() && std::find(names.begin(), names.end(), key.name) == names.end())
       return std::nullopt;
   }
@@ -80,8 +81,8 @@ bool has_slots(const LiveSlots& live, std::size_t holder) {
   });
 }
 
-// Which of the CPUs they are nobody knows: those from the first on of which there is something
-// left. What is more than that stays.
+// It is not known which CPUs are held: takes the first ones with a free part. The rest stays in
+// `units`.
 void lay_cpus(LiveSlots& live, std::size_t holder, std::uint64_t& units) {
   for (auto& shares : live.slots) {
     Quantity left = whole;
@@ -89,11 +90,11 @@ void lay_cpus(LiveSlots& live, std::size_t holder, std::uint64_t& units) {
     const Quantity taken = std::min(left, lease_quantity(units));
     if (taken.is_zero()) continue;
     shares.push_back({holder, taken});
-    units -= static_cast<std::uint64_t>(taken.parts());  // of the same size
+    units -= static_cast<std::uint64_t>(taken.parts());  // parts and units have the same size
   }
 }
 
-// The GPU of a slot and its place are one slot.
+// The GPU of a slot and its place are the same slot.
 void lay_slots(LiveSlots& live, std::size_t holder, const std::map<std::size_t, Quantity>& held) {
   for (const auto& [slot, amount] : held) {
     if (slot >= live.slots.size()) live.slots.resize(slot + 1);

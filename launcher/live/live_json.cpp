@@ -12,7 +12,7 @@ namespace train {
 
 namespace {
 
-// Fields stay in the order in which people look for them.
+// Fields stay in the order that people expect.
 using Json = nlohmann::ordered_json;
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }

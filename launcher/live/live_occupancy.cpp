@@ -56,7 +56,7 @@ int idle_slots(const Host& host, const WorkerNeeds& needs, const HostReport& rep
 
 namespace {
 
-// "task abcd2345 ('digits') of alice, which waits,"
+// The holder is "task abcd2345 ('digits') of alice, which waits in line,".
 HostUse use_of_line(const Host& host, const Ticket& first) {
   LeaseHolder waiting{.task = first.order.task, .name = first.name};
   waiting.uid = first.uid;

@@ -39,7 +39,7 @@ ClusterPicture draw_live(const std::vector<LiveHost>& hosts) {
         host.is_known() ? fmt::format("{}/{}", free_slots(host), host.slots.slots.size()) : "?";
     rows.push_back(std::move(row));
   }
-  // None is left out: whoever is not there would seem to be free.
+  // All hosts are shown: a missing host would seem to be free.
   const std::size_t most = rows.size();
   return {fold_rows(rows, most), holders.take(), "FREE"};
 }

@@ -9,8 +9,8 @@
 
 namespace train {
 
-/// Who has which slot of these hosts, as a picture like that of a plan. Hosts that look the same
-/// share a row; those of which nothing is known have no slots in it.
+/// The holders of the slots of these hosts, as a picture like that of a plan. Hosts that look the
+/// same share a row; hosts without a report have no slots in it.
 ClusterPicture draw_live(const std::vector<LiveHost>& hosts);
 
 }  // namespace train

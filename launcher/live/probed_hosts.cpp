@@ -10,7 +10,7 @@ namespace train {
 
 namespace {
 
-// "503GiB"; what is left of less than that, or of a part of one, is no host's to give.
+// "503GiB", rounded down, since the rest cannot be used.
 std::string memory_text(std::uint64_t bytes) {
   constexpr std::uint64_t mib = 1u << 20;
   constexpr std::uint64_t gib = 1u << 30;
@@ -29,7 +29,7 @@ std::string slots_of(const LiveHost& host) {
   return text;
 }
 
-// All keys of a host but its name.
+// All keys of a host except its name.
 std::string keys_of(const LiveHost& host) {
   std::string text;
   if (!host.host.user.empty()) text += fmt::format("    user: {}\n", json_quoted(host.host.user));
@@ -64,7 +64,7 @@ std::string comment_of(const LiveHost& host) {
 std::string probed_hosts_file(const std::vector<LiveHost>& hosts) {
   std::string comments = "# What 'train hosts probe' was told by these hosts.\n";
   std::string entries;
-  std::vector<std::string> names;  // of neighbours with the same keys
+  std::vector<std::string> names;  // adjacent hosts with the same keys
   std::string keys;
   const auto add = [&] {
     if (names.empty()) return;

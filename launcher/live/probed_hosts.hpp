@@ -8,9 +8,9 @@
 
 namespace train {
 
-/// A hosts file in YAML of what hosts say that they have, which `parse_hosts` reads without a
-/// warning: with GPUs, slots are these, else CPUs. Neighbours that are alike are one entry. A host
-/// that does not answer is a comment.
+/// A hosts file in YAML from the reports of hosts, which `parse_hosts` reads without a warning.
+/// Slots are the GPUs, or the CPUs of a host without GPUs. Adjacent hosts with the same keys are
+/// one entry. A host that does not answer is a comment.
 std::string probed_hosts_file(const std::vector<LiveHost>& hosts);
 
 }  // namespace train

@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// Splits what a rank prints on one stream into lines. Holds at most one line of bounded
-/// length: a longer one is passed on in pieces.
+/// Splits one stream of a rank's output into lines. Holds at most one line of bounded length: a
+/// longer one is passed on in pieces.
 class LineSplitter {
  public:
   static constexpr std::size_t longest_line = 16u << 10;
@@ -34,7 +34,7 @@ class LineSplitter {
     }
     rest_ += bytes;
   }
-  /// The same for what is left without a newline when the stream ends.
+  /// The same for the rest without a newline when the stream ends.
   template <class OnLine>
   void end(OnLine on_line) {
     if (!rest_.empty()) on_line(std::string_view(rest_));
@@ -45,9 +45,9 @@ class LineSplitter {
   std::string rest_;
 };
 
-/// Appends a line of a rank as a terminal would show it: what a carriage return overwrote is left
-/// out (progress bars print one line over and over), and all else is escaped as anything that comes
-/// from outside (config_schema/text/terminal_text.hpp).
+/// Appends a line of a rank as a terminal would show it: text that a carriage return overwrote is
+/// removed (progress bars print one line over and over), and the rest is escaped like all text from
+/// outside (config_schema/text/terminal_text.hpp).
 void append_for_terminal(std::string& text, std::string_view line);
 std::string for_terminal(std::string_view line);
 

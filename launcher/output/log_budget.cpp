@@ -40,7 +40,8 @@ void LogBudget::add(Segment segment, std::uint64_t bytes) {
 }
 
 std::optional<LogBudget::Segment> LogBudget::take_surplus() {
-  // The longest log is the first that is too long, and the one that gives way to the others.
+  // The longest log is the first to exceed the limit per rank, and the one that yields to the
+  // others.
   if (by_size_.empty()) return std::nullopt;
   const auto longest = std::prev(by_size_.end());
   if (longest->first <= limits_.of_rank && bytes_ <= limits_.of_task) return std::nullopt;

@@ -10,15 +10,16 @@
 
 namespace train {
 
-/// How much of what ranks write is kept, in bytes with their index.
+/// Limits of the kept output, in bytes including the index.
 struct LogLimits {
   std::uint64_t of_rank = UINT64_MAX;
   std::uint64_t of_task = UINT64_MAX;  ///< of all its ranks together
-  std::uint64_t segment = 64u << 20;   ///< where a new file begins, so that the oldest can go
+  /// Size at which a new file begins, so that the oldest can be removed.
+  std::uint64_t segment = 64u << 20;
 };
 
-/// What an experiment's `log_limit` means, per rank. Without one, all ranks of a task share 10 GiB,
-/// or a tenth of what is free where the logs are if that is less.
+/// The meaning of an experiment's `log_limit`, which is per rank. Without it, all ranks of a task
+/// share 10 GiB, or a tenth of the free space of the logs' file system if that is less.
 LogLimits log_limits(std::optional<std::uint64_t> log_limit, std::uint64_t free_bytes,
                      std::size_t ranks);
 
@@ -26,7 +27,7 @@ LogLimits log_limits(std::optional<std::uint64_t> log_limit, std::uint64_t free_
 constexpr std::uint64_t least_log_limit = 16u << 10;
 
 /// Decides which segments of logs are removed when there are too many bytes: first those of the
-/// rank that has the most, so that one that prints little keeps all of it.
+/// rank with the longest log, so that a rank that prints little keeps its whole log.
 class LogBudget {
  public:
   struct Segment {
@@ -38,7 +39,8 @@ class LogBudget {
 
   /// `bytes` were added to this segment, which is new or the last of its rank.
   void add(Segment segment, std::uint64_t bytes);
-  /// A segment that has to be removed now, if any; it no longer counts. Never the last of a rank.
+  /// A segment that has to be removed now, if any; it no longer counts. Never the last one of a
+  /// rank.
   std::optional<Segment> take_surplus();
 
  private:
@@ -53,7 +55,7 @@ class LogBudget {
 
   LogLimits limits_;
   std::vector<Log> logs_;
-  std::set<std::pair<std::uint64_t, int>> by_size_;  ///< of the logs with several segments
+  std::set<std::pair<std::uint64_t, int>> by_size_;  ///< of logs with several segments
   std::uint64_t bytes_ = 0;
 };
 

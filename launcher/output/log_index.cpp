@@ -16,9 +16,9 @@ constexpr std::string_view magic = "trainlog";
 constexpr std::uint64_t version = 1;
 constexpr std::string_view log_ending = ".log";
 constexpr std::size_t position_digits = 16;
-// In place of a stream: a gap. Its size is where a piece has its length and its checksum.
+// Stands for a gap instead of a stream. The size of the gap replaces length and checksum.
 constexpr std::uint64_t code_of_gap = 0;
-// More than any disk holds, and far from where sums overflow.
+// More than any disk holds, and far below an overflow of sums.
 constexpr std::uint64_t longest_gap = std::uint64_t{1} << 62;
 
 std::string position_ending(std::uint64_t begin) {

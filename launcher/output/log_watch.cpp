@@ -26,7 +26,7 @@ std::vector<PolicyMatch> LogWatch::look(const OutputChunk& chunk) {
   return matches;
 }
 
-// Which stream the missing bytes were of is not known.
+// It is not known which stream the missing bytes belong to.
 void LogWatch::end_lines(int rank, std::vector<PolicyMatch>& matches) {
   for (const OutputStream stream : {OutputStream::out, OutputStream::err})
     if (const auto lines = lines_.find({rank, stream}); lines != lines_.end())

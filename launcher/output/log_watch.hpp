@@ -15,28 +15,28 @@
 
 namespace train {
 
-/// A line that one of the experiment's `log_policies` looks for.
+/// A line that matches one of the experiment's `log_policies`.
 struct PolicyMatch {
   std::size_t policy = 0;  ///< its index
   int rank = 0;
-  std::string line;  ///< at most `longest_match` bytes of it, as it was printed
+  std::string line;  ///< at most `longest_match` bytes, as printed
 
   bool operator==(const PolicyMatch&) const = default;
 };
 constexpr std::size_t longest_match = 200;
 
-/// Looks for the patterns of the experiment's log policies in what the ranks of an attempt print,
-/// line by line, both streams each for itself. Of each policy the first match counts.
+/// Looks for the patterns of the experiment's log policies in the output of an attempt's ranks,
+/// line by line, each stream separately. Only the first match of each policy counts.
 class LogWatch {
  public:
   explicit LogWatch(const std::vector<LogPolicy>& policies);
 
-  /// Of this policy a match is known in this attempt: another one does not count.
+  /// A match of this policy is known in this attempt: further ones do not count.
   void know(std::size_t policy) { found_.insert(static_cast<int>(policy)); }
   /// The matches in the lines that this chunk completes. A gap ends the lines before it.
   std::vector<PolicyMatch> look(const OutputChunk& chunk);
-  /// The attempt is over: what stands behind the last newlines is looked at as well. From here on
-  /// another attempt prints.
+  /// The attempt is over: the unfinished lines are checked as well. From now on another attempt
+  /// prints.
   std::vector<PolicyMatch> end();
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int deepest = 32;
 
-// What Python's json writes and JSON does not have.
+// What Python's json writes although JSON lacks it.
 struct Foreign {
   std::string_view word;
   std::string_view instead;
@@ -20,7 +20,7 @@ struct Foreign {
 constexpr Foreign foreign_words[] = {
     {"-Infinity", "\"-Infinity\""}, {"Infinity", "\"Infinity\""}, {"NaN", "null"}};
 
-// Outside of texts, foreign words are replaced. Nothing when it is nested too deeply.
+// Replaces foreign words outside of texts. Nothing if the nesting is too deep.
 std::optional<std::string> standard_json(std::string_view line) {
   std::string text;
   int depth = 0;

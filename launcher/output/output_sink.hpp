@@ -9,12 +9,13 @@
 
 namespace train {
 
-/// Where the launcher puts what ranks print: it is shown, and it is kept. A port of the driver of a
-/// run.
+/// Takes the output of ranks on the launcher's side: shows it and keeps it. A port of the driver of
+/// a run.
 class OutputSink {
  public:
   virtual ~OutputSink() = default;
-  /// Takes a chunk that was printed so long ago. It is number 1, 2, ... of all that were taken.
+  /// Takes a chunk that was printed `age` ago, and returns its number: 1, 2, ... over all chunks
+  /// taken.
   virtual std::uint64_t take(OutputChunk chunk, nanoseconds age) = 0;
   /// Chunks up to this number are written down, so that they outlast the launcher, or lost for
   /// good.
@@ -23,8 +24,8 @@ class OutputSink {
   virtual std::uint64_t synced() const = 0;
   /// The ranks have ended or are being stopped: from now on nothing may keep the task from ending.
   virtual void expect_end() = 0;
-  /// The ranks of this attempt have ended, and another of its trial may follow: that does not wait
-  /// for long until there is room for what these had printed.
+  /// The ranks of this attempt have ended, and another attempt of the trial may follow: it does not
+  /// wait long for room for their output.
   virtual void expect_another(AttemptId ended) = 0;
 };
 

@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// The window of each of so many hosts, in bytes: 64 MiB for all of them together, but for each at
-/// least `least_output_window` and at most `most_output_window`.
+/// The window of each of `hosts` hosts, in bytes: 64 MiB for all of them together, but at least
+/// `least_output_window` and at most `most_output_window` each.
 std::size_t output_window(std::size_t hosts);
 
 /// The launcher's side of the window of one host: how much output the host may send before it is
@@ -18,12 +18,11 @@ class OutputWindow {
  public:
   explicit OutputWindow(std::size_t size) : size_(size) {}
 
-  /// Takes a chunk that has arrived; false when the host was not allowed to send it.
+  /// Takes a chunk that has arrived; false if the host was not allowed to send it.
   bool take(const OutputChunk& chunk);
-  /// How much of it is left.
+  /// How much of the window is left.
   std::size_t room() const { return size_ - std::min(size_, in_flight_); }
-  /// Chunks that were taken and cost this much together were acknowledged: as much may be sent
-  /// again.
+  /// Taken chunks of this total cost were acknowledged: the host may send as much again.
   void acknowledge(std::size_t cost) { in_flight_ -= cost; }
 
  private:

@@ -18,8 +18,8 @@ constexpr char escape = '\x1b';
 
 bool is_within(char byte, char first, char last) { return byte >= first && byte <= last; }
 
-// The length of the escape sequence that a text begins with (ECMA-48): a control sequence,
-// "\x1b[0m"; a string, such as a title, up to its end; or one of two bytes or three.
+// The length of the escape sequence at the beginning of a text (ECMA-48): a control sequence,
+// "\x1b[0m"; a string, such as a title, up to its end; or one of two or three bytes.
 std::size_t escape_length(std::string_view text) {
   std::size_t at = 1;
   if (text.size() == at) return at;
@@ -62,7 +62,7 @@ bool take_one_of(std::string_view& text, std::string_view bytes) {
   return true;
 }
 
-// As JSON writes it.
+// The number in JSON syntax.
 std::optional<std::string> number_of(std::string_view text) {
   std::string number = text.starts_with('-') ? "-" : "";
   (void)take_one_of(text, "+-");
@@ -97,7 +97,7 @@ PrintedReports::PrintedReports(const std::vector<std::string>& patterns)
 std::vector<MetricsReport> PrintedReports::look(const OutputChunk& chunk) {
   std::vector<MetricsReport> reports;
   if (is_idle_ || chunk.stream == OutputStream::metrics) return reports;
-  // Which stream the missing bytes were of is not known.
+  // It is not known which stream the missing bytes belong to.
   if (chunk.dropped > 0)
     for (const OutputStream stream : {OutputStream::out, OutputStream::err})
       lines_[{chunk.rank, stream}].is_lost = true;
@@ -113,7 +113,7 @@ std::vector<MetricsReport> PrintedReports::look(const OutputChunk& chunk) {
   return reports;
 }
 
-// What is overwritten is not kept: a progress bar may be one line of many hours.
+// Overwritten text is not kept: a progress bar may be one line for hours.
 void PrintedReports::Line::add(std::string_view piece) {
   if (piece.empty()) return;
   const std::size_t size = piece.find_last_not_of('\r') + 1;

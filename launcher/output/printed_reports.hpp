@@ -13,30 +13,30 @@
 
 namespace train {
 
-/// Finds reports in what the ranks of an attempt print, by patterns with named groups
-/// (`metrics.pattern`), each stream of a rank by itself.
+/// Finds reports in the output of an attempt's ranks, by patterns with named groups
+/// (`metrics.pattern`), each stream of a rank separately.
 ///
-/// A line is looked at once its newline has come, as a terminal shows it: without what a carriage
-/// return has overwritten, and without escape sequences, such as colors. One that is longer than
-/// `longest_report_line`, or of which not all came, has no report: half a number is another one.
-/// The groups that have taken part in the match of any pattern are one report; of a name that
-/// several have, the first counts. Values are as `printed_value` has them.
+/// A line is checked once its newline has come, as a terminal shows it: without text that a
+/// carriage return has overwritten, and without escape sequences, such as colors. A line that is
+/// longer than `longest_report_line`, or incomplete, has no report, since half a number is another
+/// number. The groups that took part in the match of any pattern are one report; if several have
+/// the same name, the first one counts. Values are as from `printed_value`.
 class PrintedReports {
  public:
-  /// None of the patterns has a fault.
+  /// All patterns must be valid.
   explicit PrintedReports(const std::vector<std::string>& patterns);
 
   /// The reports in the lines that this chunk completes.
   std::vector<MetricsReport> look(const OutputChunk& chunk);
-  /// The attempt is over: another one prints from here on. What has not ended is no line.
+  /// The attempt is over: another one prints from now on. Unfinished lines are dropped.
   void end() { lines_.clear(); }
 
  private:
-  /// The line that a stream has not ended yet.
+  /// The unfinished line of a stream.
   struct Line {
     std::string begin;
-    bool is_lost = false;      ///< it is too long, or not all of it came
-    bool is_returned = false;  ///< what comes next overwrites it
+    bool is_lost = false;      ///< it is too long, or parts of it are missing
+    bool is_returned = false;  ///< further text overwrites it
 
     void add(std::string_view piece);
   };
@@ -48,8 +48,8 @@ class PrintedReports {
   std::map<std::pair<int, OutputStream>, Line> lines_;
 };
 
-/// What a program has printed as JSON: a number where it is one, as programs write them (`+0.5`,
-/// `.5`, `5.`, `007`), within the reach of a double; else as `report_value`.
+/// The JSON of a printed value: a number if it is one, as programs write them (`+0.5`, `.5`, `5.`,
+/// `007`), within the range of a double; else as from `report_value`.
 std::string printed_value(std::string_view text);
 
 }  // namespace train

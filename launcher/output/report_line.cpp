@@ -28,7 +28,7 @@ bool take(std::string_view& text, std::string_view one_of) {
   return true;
 }
 
-// As JSON writes numbers (RFC 8259, 6), and one that a double can hold.
+// A number in JSON syntax (RFC 8259, 6) that a double can hold.
 bool is_number(std::string_view text) {
   const double value = std::strtod(std::string(text).c_str(), nullptr);
   if (!std::isfinite(value)) return false;

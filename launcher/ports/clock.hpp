@@ -5,12 +5,12 @@
 
 namespace train {
 
-/// A point in time of one machine: nanoseconds of CLOCK_BOOTTIME, which goes on during suspend.
+/// A point in time on one machine: nanoseconds of CLOCK_BOOTTIME, which continues during suspend.
 using Instant = std::chrono::nanoseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// Where time comes from; frozen by the driver for the length of one wake-up.
+/// The source of time; the driver freezes it for the duration of one wake-up.
 class Clock {
  public:
   virtual ~Clock() = default;

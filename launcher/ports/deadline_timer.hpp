@@ -11,9 +11,9 @@
 
 namespace train {
 
-/// The one timer of whoever has a deadline that moves with every event: calls back at the deadline
-/// at the latest, and maybe before it. A timer that would come too early stays as it is: made anew
-/// with every event it would cost more than the events do.
+/// A timer for an object whose deadline moves with every event: calls back at the deadline at the
+/// latest, and maybe earlier. A timer that would fire too early is kept, since a new timer for
+/// every event would cost more than the events.
 class DeadlineTimer {
  public:
   /// `timers` must outlive this. The callback may set the next deadline, and may destroy this.

@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// The first of these, where there is one: of deadlines, that which is due next.
+/// The earliest of these instants; nothing if there is none.
 inline std::optional<Instant> earliest(std::initializer_list<std::optional<Instant>> instants) {
   std::optional<Instant> first;
   for (const auto& each : instants)

@@ -8,19 +8,20 @@
 
 namespace train {
 
-/// Where a task writes down what it decides, one entry after the other.
+/// Where a task records its decisions, one entry after the other.
 class Journal {
  public:
   virtual ~Journal() = default;
-  /// Calls back, never from inside, once the entry is written or cannot be. Entries are written in
-  /// the order in which they came: one that is written has all before it written as well. A written
-  /// entry outlives this process, a `durable` one also a loss of power.
+  /// Calls back, never from inside, once the entry is written or cannot be written. Entries are
+  /// written in order: if one is written, all entries before it are. A written entry survives this
+  /// process, a `durable` one also a power loss.
   virtual void append(std::string entry, bool durable,
                       std::function<void(Result<void>)> on_written) = 0;
-  /// Finds out whether this journal is another process's now, and calls back, never from inside.
+  /// Finds out whether another process owns this journal now, and calls back, never from inside.
   virtual void look(std::function<void()> then) = 0;
-  /// Another process has written into this journal since, which is the supervisor of the task now:
-  /// an entry was not written for that, or `look` has found it, or could not find out.
+  /// Another process has written to this journal, and is the supervisor of the task now: an entry
+  /// was not written for that reason, or `look` has found it. Also true if `look` could not find
+  /// out.
   virtual bool is_anothers() const = 0;
 };
 

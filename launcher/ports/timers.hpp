@@ -8,17 +8,17 @@
 
 namespace train {
 
-/// Something that was asked for and may still come: destroying it ends it, and its callback never
-/// runs afterwards. A callback may destroy its own subscription.
+/// A pending request: destroying it cancels it, and its callback never runs afterwards. A callback
+/// may destroy its own subscription.
 class Subscription {
  public:
   virtual ~Subscription() = default;
 };
 
-/// The clock of one thread, and what is to happen later on it.
+/// The clock and the timers of one thread.
 class Timers : public Clock {
  public:
-  /// Runs `callback` soon, after what runs now.
+  /// Runs `callback` soon, after the current code.
   virtual void post(std::function<void()> callback) = 0;
   /// Calls back once, after `delay`.
   [[nodiscard]] virtual std::unique_ptr<Subscription> after(nanoseconds delay,

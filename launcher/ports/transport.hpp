@@ -18,47 +18,47 @@ struct LinkInfo {
   std::string
       address;  ///< numeric address that the launcher reached the host by; loopback if local
   std::string transport;  ///< "local", "ssh"
-  /// What the host reaches this machine by: its end of the same connection; if local, what the
-  /// hosts file says that other hosts reach this machine by. Empty when not known.
+  /// The address by which the host reaches this machine: this machine's end of the same connection;
+  /// if local, the address that the hosts file gives for this machine. Empty: not known.
   std::string own_address = {};
-  /// What it may well reach this machine by: its end of the connection to the first jump host on
-  /// the way; if local, its only address. Empty when not known.
+  /// An address by which the host may reach this machine: this machine's end of the connection to
+  /// the first jump host; if local, the only address of this machine. Empty: not known.
   std::string likely_own_address = {};
 };
 
-/// What a link tells its owner. All callbacks come from the event loop, never from inside a call
-/// to the link, and none after `on_closed` or after the link was destroyed.
+/// Events of a link. All callbacks come from the event loop, never from inside a call to the link,
+/// and none after `on_closed` or after the link was destroyed.
 struct LinkEvents {
   /// The agent runs and the stream is open; comes once, first.
   std::function<void(const LinkInfo&)> on_open;
   /// Bytes of the agent's frame stream, in order, in pieces of any size.
   std::function<void(std::string_view bytes)> on_bytes;
-  /// The stream is over, or was never opened: why, of class `host` or `missing`, in words that
-  /// need no host name added. Comes once, last.
+  /// The stream is over, or was never opened: the reason, of class `host` or `missing`, as text
+  /// without the host's name. Comes once, last.
   std::function<void(const Error& why)> on_closed;
 };
 
-/// What is asked of a host.
+/// A request to a host.
 struct AgentCall {
   enum class Verb {
-    attach,    ///< to speak to an agent, which is started if it does not run
-    reattach,  ///< to speak to an agent that runs; where none does, the stream is a NoAgent
-    sweep,     ///< that what a dead agent has left is ended; the stream is a SweepReport
-    exec,      ///< to run a command beside a rank; the stream is of exec_talk.hpp
-    get,       ///< to be sent what a rank has left; the stream is of get_talk.hpp
-    look,      ///< what the host has and who holds it; the stream is a HostReport
-    wait,      ///< for a place in the host's line; the stream is as in talks/wait_talk.hpp
-    check,     ///< whether the host is fit; the streams are as in fitness/host_fitness.hpp
+    attach,    ///< connect to an agent, and start one if none runs
+    reattach,  ///< connect to a running agent; the stream is a NoAgent if none runs
+    sweep,     ///< end what a dead agent has left; the stream is a SweepReport
+    exec,      ///< run a command beside a rank; the stream is as in exec_talk.hpp
+    get,       ///< send files that a rank has left; the stream is as in get_talk.hpp
+    look,      ///< report what the host has and who holds it; the stream is a HostReport
+    wait,      ///< wait in the host's line; the stream is as in talks/wait_talk.hpp
+    check,     ///< check the host's fitness; the stream is as in fitness/host_fitness.hpp
   };
-  std::string key;  ///< "<task>-<node rank>"; of a look, which is of no task, `look_word`
+  std::string key;  ///< "<task>-<node rank>"; for a look, which has no task, `look_word`
   Verb verb = Verb::attach;
-  /// How long a TCP connection may take: a host that is not there yet is tried again rather than
-  /// waited for. Nothing: as long as is usual.
+  /// Limit of a TCP connection attempt: a host that does not answer is tried again rather than
+  /// waited for. Nothing: the usual limit.
   std::optional<milliseconds> connect_limit = {};
 };
 
-/// "attach", "reattach", "sweep", "exec", "get", "look", "wait", "check": as the agent's program
-/// knows it.
+/// "attach", "reattach", "sweep", "exec", "get", "look", "wait", "check": the words of the agent's
+/// program.
 constexpr const char* to_string(AgentCall::Verb verb) {
   switch (verb) {
     case AgentCall::Verb::attach:
@@ -85,22 +85,22 @@ constexpr const char* to_string(AgentCall::Verb verb) {
 class HostLink {
  public:
   virtual ~HostLink() = default;
-  /// Queues bytes for the agent; before `on_open` they wait. Never blocks.
+  /// Queues bytes for the agent; they wait until `on_open`. Never blocks.
   virtual void send(std::string bytes) = 0;
-  /// The same for bytes that many links send; a link that can makes no copy of them.
+  /// The same for bytes that many links send; a link that can avoids a copy.
   virtual void send_shared(const std::shared_ptr<const std::string>& bytes) { send(*bytes); }
   /// Bytes queued and not yet handed to the network.
   virtual std::size_t unsent_bytes() const = 0;
-  /// Before `on_open`: somebody is being asked for what the login takes, and would be asked again
-  /// by another link.
+  /// Before `on_open`: the user is being asked for a password or passphrase, and would be asked
+  /// again by another link.
   virtual bool is_asking() const { return false; }
 };
 
-/// How hosts are reached. Local and remote hosts differ in nothing else.
+/// Reaches hosts. Local and remote hosts are handled alike.
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Starts to reach `host` and what `call` asks for there. Returns at once; failures come through
+  /// Starts to reach `host` for `call`. Returns at once; failures are reported by
   /// `events.on_closed`.
   virtual std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                          LinkEvents events) = 0;

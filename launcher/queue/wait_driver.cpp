@@ -10,7 +10,7 @@ namespace train {
 
 namespace {
 
-// Others wait for the answers of all hosts.
+// Shorter than usual: the task's order is final only once all hosts have answered or failed.
 constexpr milliseconds connect_limit{5'000};
 
 }  // namespace
@@ -96,7 +96,7 @@ void WaitDriver::send_ticket(int host) {
       {std::move(ticket), hosts_[static_cast<std::size_t>(host)].lease_directory}));
 }
 
-// What is no line that a host of ours says, or is too long for one, ends the connection.
+// A malformed or overlong line ends the connection.
 void WaitDriver::received(int host, std::string_view bytes) {
   OfHost& of_host = of_hosts_[static_cast<std::size_t>(host)];
   if (!of_host.link) return;

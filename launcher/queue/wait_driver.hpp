@@ -19,42 +19,42 @@
 
 namespace train {
 
-/// Carries out a `Waiter` over connections, one to each host; its tickets are there as long as this
-/// object is. All callbacks come from the ports.
+/// Carries out a `Waiter` over connections, one to each host; its tickets exist as long as this
+/// object. All callbacks come from the ports.
 class WaitDriver {
  public:
-  /// How the world is reached.
+  /// The ports.
   struct Ports {
     Timers& timers;
     Transport& transport;
   };
   struct Hooks {
-    /// It is the task's turn on some host: what comes of a plan with those where it is.
+    /// It is the task's turn on some hosts: plans with these and returns the result.
     std::function<Turn()> on_turn;
-    /// Its place is known, or another one.
+    /// The task's place in the line is known, or has changed.
     std::function<void()> on_place;
     std::function<void(int host, const Error& why)> on_lost;
     std::function<void(const waiter_action::TellClocks& clocks)> on_clocks;
     std::function<void(const waiter_action::TellPassed& passed)> on_passed;
-    /// Slots of the host that nobody holds any of.
+    /// The number of slots of the host of which no task holds any part.
     std::function<int(int host, const HostReport& report)> count_idle_slots;
-    /// It waits no longer.
+    /// The wait is over.
     std::function<void(const Error& why)> on_over;
   };
 
-  /// `ticket`: all but its order. What the ports refer to must outlive the driver, which is not to
-  /// be destroyed from inside of its callbacks.
+  /// `ticket`: everything except its order. What the ports refer to must outlive the driver. The
+  /// driver must not be destroyed inside its callbacks.
   WaitDriver(Ports ports, std::vector<Host> hosts, const std::string& task, Ticket ticket,
              std::optional<nanoseconds> limit, Hooks hooks);
   WaitDriver(const WaitDriver&) = delete;
   WaitDriver& operator=(const WaitDriver&) = delete;
 
-  /// Begins to reach the hosts. Once. `unix_now_ns`: as for `Waiter`.
+  /// Begins to reach the hosts. To be called once. `unix_now_ns`: as for `Waiter`.
   void start(std::int64_t unix_now_ns);
-  /// What was being taken was taken by somebody else.
+  /// The planned slots were taken by another task before.
   void refused();
 
-  /// By host: what it has last said, while it has the ticket.
+  /// By host: its last report, while it has the ticket.
   std::vector<std::optional<HostReport>> reports() const;
   bool is_turn_on(int host) const { return waiter_.is_turn_on(host); }
   std::optional<TicketOrder> order() const { return waiter_.order(); }
@@ -91,7 +91,7 @@ class WaitDriver {
   Waiter waiter_;
   Instant started_{0};
   std::vector<OfHost> of_hosts_;
-  std::vector<std::unique_ptr<HostLink>> closed_;  ///< not destroyed inside of their callbacks
+  std::vector<std::unique_ptr<HostLink>> closed_;  ///< must not be destroyed inside their callbacks
   std::unique_ptr<Subscription> removal_;
   std::unique_ptr<Subscription> life_;
   DeadlineTimer deadline_;

@@ -67,7 +67,7 @@ void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> oth
   h.idle_slots = idle_slots;
   alone_since_.reset();
   if (!first_arrival_) first_arrival_ = now;
-  // Where others are before it, nothing is planned with.
+  // While others are before it on this host, nothing is planned with it.
   if (is_new || is_turn_on(host)) has_news_ = true;
   settle(now);
   consider(now);
@@ -84,7 +84,7 @@ void Waiter::lost(int host, const Error& why, Instant now) {
   consider(now);
 }
 
-// It may be a host that nobody can reach: the others go on without it.
+// The host may be unreachable for all: the others go on without it.
 void Waiter::leave(int host, const Error& why, Instant now) {
   OfHost& h = at(host);
   const bool is_news = h.state == State::standing || !h.is_known;
@@ -116,7 +116,7 @@ void Waiter::send_all() {
     if (at(host).state != State::away) actions_.emplace_back(waiter_action::Send{host});
 }
 
-// Once: a host that answers later has to take the order as it is.
+// Done once: a host that answers later has to accept the order.
 void Waiter::settle(Instant now) {
   if (is_over_ || own_.is_final || !stands_anywhere()) return;
   if (!are_all_known() && now < *first_arrival_ + timing_.settle_limit) return;
@@ -124,7 +124,7 @@ void Waiter::settle(Instant now) {
   for (const OfHost& host : hosts_)
     if (host.state == State::standing) arrivals.push_back(host.arrived_ns);
   std::sort(arrivals.begin(), arrivals.end());
-  // A launcher whose clock is behind believes most of its hosts.
+  // A launcher whose clock is behind trusts the majority of its hosts.
   const std::int64_t lower_median = arrivals[(arrivals.size() - 1) / 2];
   unix_offset_ns_ = std::max(unix_offset_ns_, lower_median - now.count());
   own_.order.arrived_ns = std::min(arrivals.back(), latest_order_ns(now));
@@ -135,12 +135,12 @@ void Waiter::settle(Instant now) {
   send_all();
 }
 
-// An order can be no later by clocks that are right. It can always rise by one.
+// The latest order that correct clocks allow. It can still rise by one.
 std::int64_t Waiter::latest_order_ns(Instant now) const {
   return std::min(unix_offset_ns_ + now.count() + usual_spread_ns, latest_arrival - 1);
 }
 
-// All have come within the limit above, or the one of reaching a host.
+// All arrivals came within the limit above, or within the limit of reaching a host.
 void Waiter::compare_clocks() {
   std::optional<waiter_action::TellClocks> far;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
@@ -155,7 +155,7 @@ void Waiter::compare_clocks() {
   if (far->lead.count() > usual_spread_ns) actions_.emplace_back(*far);
 }
 
-// What is being taken is taken with the order that its request has.
+// The request that is being served has this order, so it must not change now.
 void Waiter::step_behind(Instant now) {
   if (!own_.is_final || is_taking_ || steps_behind_ >= most_steps_behind) return;
   bool has_risen = false;
@@ -166,8 +166,8 @@ void Waiter::step_behind(Instant now) {
     }
   if (!has_risen) return;
   ++steps_behind_;
-  // It has stepped back no further than it has waited, also where the clock of its hosts is hours
-  // behind: whoever comes within that time may be before it, by `is_in_the_way`.
+  // It steps back no further than it has waited, even if the clock of its hosts is hours behind:
+  // tasks that come within that time may be before it, by `is_in_the_way`.
   const std::int64_t waited_ns = (now - *first_arrival_).count();
   own_.order.arrived_ns =
       std::max(own_.order.arrived_ns, own_.order.time_ns - waited_ns - usual_spread_ns);
@@ -180,15 +180,15 @@ bool Waiter::is_before_us(const OfHost& host, const Ticket& other) const {
           std::find(host.passed.begin(), host.passed.end(), other.order.task) == host.passed.end());
 }
 
-// So many slots of a host are to lie free where it is passed. Who waits on this host alone would
-// have taken as many as it wants. Who waits on several may lack another one, and loses nothing
-// where as many as it wants stay free here, after what we may take.
+// The number of slots of a host that must be free to pass this ticket there. A task that waits only
+// on this host would have taken as many as it wants. One that waits on several hosts may lack slots
+// on another, and loses nothing if as many as it wants stay free here after this task's part.
 double Waiter::slots_to_pass(const Ticket& other) const {
   return wanted_slots(other) + (other.hosts == 1 ? 0 : wanted_slots(own_));
 }
 
-// Of those before us only the first ones count, of one user: who is behind another one cannot take
-// what lies free.
+// Only the first tasks before this one count, all of one user: a task behind another user's cannot
+// take free slots.
 void Waiter::note_idle(OfHost& host, Instant now) const {
   std::map<std::string, Instant> lying;
   std::optional<std::int64_t> user;
@@ -205,7 +205,8 @@ void Waiter::note_idle(OfHost& host, Instant now) const {
   host.lying_since = std::move(lying);
 }
 
-// Those who have gone need not be passed, and what somebody waits for on several hosts stays free.
+// Tasks that are gone need not be passed any more. The slots that a task on several hosts waits for
+// must stay free.
 bool Waiter::forget_passed(OfHost& host) const {
   const auto counts_again = [&](const std::string& task) {
     const auto other = std::find_if(host.others.begin(), host.others.end(),
@@ -231,7 +232,7 @@ void Waiter::pass(Instant now) {
       actions_.emplace_back(waiter_action::TellPassed{host, other});
       has_passed = true;
     }
-    if (has_passed) note_idle(h, now);  // who comes next
+    if (has_passed) note_idle(h, now);  // checks the next tasks
     has_news_ = has_news_ || has_passed;
     if ((has_forgotten || has_passed) && h.state != State::away)
       actions_.emplace_back(waiter_action::Send{host});

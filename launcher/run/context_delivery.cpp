@@ -30,9 +30,9 @@ ContextDelivery::ContextDelivery(Timers& timers, const ContextSource::Open& open
 
 bool ContextDelivery::wanted(int host, std::uint64_t taken) {
   Stream& stream = streams_[static_cast<std::size_t>(host)];
-  // It begins: with another agent, or in another attempt, once more.
+  // The delivery begins, or begins again for another agent or in another attempt.
   if (taken == 0) stream = Stream{};
-  // Hosts answer for full pieces; more than was sent nobody has taken.
+  // Hosts acknowledge full pieces; a host cannot have taken more than was sent.
   if (taken > stream.sent || taken % context_piece_size != 0) return false;
   stream.taken = taken;
   stream.window.taken(taken, timers_.now());

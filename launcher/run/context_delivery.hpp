@@ -15,39 +15,40 @@
 
 namespace train {
 
-/// How far a context that travels has come.
+/// Progress of a context that is being sent.
 struct ContextProgress {
-  std::size_t hosts = 0;                 ///< that are being sent it, at least 1
+  std::size_t hosts = 0;                 ///< hosts being sent it, at least 1
   std::uint64_t least = 0;               ///< bytes that the slowest of them has
   std::optional<std::uint64_t> of = {};  ///< bytes of the packed context, once it is packed
 };
 
-/// Brings a directory to the hosts of a task that lack it: it is read while they are connected,
-/// packed when the first of them asks for it, and sent to each as far as its window allows.
+/// Delivers a directory to the hosts of a task that lack it. The directory is read while the hosts
+/// are connected, packed when the first host asks for it, and sent to each host as far as its
+/// window allows.
 class ContextDelivery {
  public:
-  /// Callbacks come from the loop, never from inside a call but for `send`.
+  /// Callbacks come from the loop, never from inside a call, except for `send`.
   struct Hooks {
     std::function<void(const ContextSummary&)> on_named;
     std::function<void(const Error&)> on_failed;
     std::function<void(int host, std::shared_ptr<const std::string> frame)> send;
-    /// How far it has come, every now and then, when it takes long.
+    /// Progress, reported every now and then if the delivery takes long.
     std::function<void(const ContextProgress&)> on_progress;
   };
 
   ContextDelivery(Timers& timers, const ContextSource::Open& open, int hosts, Hooks hooks);
 
-  /// Once `on_named` was called.
+  /// Set once `on_named` was called.
   const std::optional<Context>& context() const { return context_; }
-  /// A host asks for more: it has taken so many bytes of the packed context, first 0. False when it
-  /// was not sent as many.
+  /// A host asks for more: it has taken this many bytes of the packed context, first 0. False if it
+  /// was not sent that many.
   bool wanted(int host, std::uint64_t taken);
   /// Nothing more goes to this host, unless it asks again from the beginning.
   void forget(int host) { streams_[static_cast<std::size_t>(host)] = {}; }
 
  private:
   struct Stream {
-    bool is_served = false;   ///< the host has asked, and was not sent everything
+    bool is_served = false;   ///< the host has asked, and was not sent everything yet
     std::size_t next = 0;     ///< of the pieces
     std::uint64_t sent = 0;   ///< bytes of the packed context
     std::uint64_t taken = 0;  ///< of those

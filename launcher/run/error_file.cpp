@@ -19,8 +19,8 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, end)) + "...";
 }
 
-// Takes the message out of JSON as it is read, so that nothing hostile becomes a tree and a file
-// that was cut off below its message still has it. Every `false` ends the reading.
+// Takes the message from the JSON while it is parsed: hostile input builds no tree, and a file that
+// was cut off after its message still gives it. Every `false` ends the parsing.
 class MessageReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   const std::optional<std::string>& message() const { return message_; }
@@ -37,7 +37,7 @@ class MessageReader final : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool start_object(std::size_t) override {
-    // The outer object, and the one that may be its message.
+    // The outer object, or the object that is its message.
     if (depth_ == 0 || (depth_ == 1 && is_at_message())) ++messages_deep_;
     ++depth_;
     key_.clear();
@@ -68,7 +68,7 @@ class MessageReader final : public nlohmann::json_sax<nlohmann::json> {
   bool is_at_message() const { return depth_ == messages_deep_ && depth_ > 0 && key_ == "message"; }
 
   int depth_ = 0;
-  int messages_deep_ = 0;  // how many of the objects around are the outer one or its message
+  int messages_deep_ = 0;  // how many of the enclosing objects are the outer one or its message
   std::string key_;
   std::optional<std::string> message_;
 };

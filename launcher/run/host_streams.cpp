@@ -10,15 +10,15 @@ namespace train {
 
 namespace {
 
-// A host that is not there yet is tried again: when it is back, that is soon known.
+// A host that does not answer yet is tried again, so its return is noticed soon.
 constexpr milliseconds reconnect_limit{800};
-// What is over waits for agents that were dismissed. One that is not told leaves later.
+// How long the end waits for dismissed agents. An agent that does not get the Bye leaves later.
 constexpr milliseconds leave_limit{1'000};
-// For a host to look for what an agent of this task has left there.
+// How long a host may take to look for what an agent of this task has left.
 constexpr milliseconds sweep_limit{10'000};
-// Attempts of which an agent may still hold something.
+// Number of attempts per trial of which an agent may still hold output.
 constexpr int most_positions = 4;
-// Of an attempt, besides what is about its ranks.
+// Facts of one attempt that do not concern single ranks.
 constexpr int most_facts_of_host = 8;
 
 }  // namespace
@@ -39,7 +39,7 @@ HostStreams::HostStreams(Ports ports, std::vector<Host> hosts, std::string task_
 void HostStreams::adopt_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts,
                                 std::vector<std::uint64_t> positions) {
   TrialStreams adopted{trial, hosts, of.attempt, of.attempt, {{of.attempt, std::move(positions)}}};
-  (void)adopted.positions_in(of.attempt);  // of all ranks
+  (void)adopted.positions_in(of.attempt);  // makes room for all ranks
   trials_.emplace(of.trial, std::move(adopted));
 }
 
@@ -66,7 +66,8 @@ void HostStreams::end_trial(int trial) {
   trials_.erase(found);
 }
 
-// Nothing, while the trial has not ended. An agent of which something still runs passes it over.
+// Does nothing while the trial has not ended. An agent ignores it while something of the trial
+// still runs.
 void HostStreams::end_leases(int host, int trial) {
   const auto ended = ended_.find(trial);
   if (ended != ended_.end()) send(host, frame_of(message::DropLeases{{trial, ended->second}}));
@@ -81,7 +82,7 @@ void HostStreams::forget_later(int host, AttemptId of) {
   forget(stream);
 }
 
-// An agent that forgets an attempt lets go of what it keeps of its output.
+// An agent that forgets an attempt drops the output that it keeps of it.
 void HostStreams::forget(Stream& stream) {
   HostLink* const agent = stream.now.to_agent();
   if (agent == nullptr || ports_.output.synced() < stream.forget_behind) return;
@@ -112,7 +113,7 @@ void HostStreams::perform(const host_action::Open& action) {
       ports_.transport.open(address_of(host), {agent_key(task_id_, host)}, std::move(events));
 }
 
-// A link that was replaced or closed may still have something to tell.
+// A link that was replaced or closed may still call back; its number tells.
 LinkEvents HostStreams::events_of(int host, std::uint64_t number) {
   LinkEvents events;
   events.on_bytes = [this, host, number](std::string_view bytes) {
@@ -139,7 +140,7 @@ void HostStreams::closed(int host, std::uint64_t number, const Error& why) {
   hooks_.on_event(connection_event::HostClosed{host, why});
 }
 
-// Nothing may go to the agent before this.
+// Nothing may be sent to the agent before this.
 void HostStreams::attach(int host) {
   Stream& stream = of(host);
   stream.decoder = FrameDecoder(FrameSender::agent);
@@ -160,7 +161,7 @@ void HostStreams::attach(int host) {
           if (const auto at = positions[trial.place_of(rank, is_of_metrics)]; at > 0)
             attach.positions.push_back({rank, at, {number, attempt}, is_of_metrics});
   }
-  // Whatever it has to say of attempts that are over, it says once more.
+  // The agent repeats its facts about attempts that are over.
   stream.stale_messages = Repetitions();
   stream.stale_messages.expect(to_repeat);
   attach.credit = credit_of(stream);
@@ -168,18 +169,19 @@ void HostStreams::attach(int host) {
   stream.now.link->send(frame_of(attach));
 }
 
-// What was received and is not kept yet stays within the window, on whichever connection it came.
+// Output that was received and not kept yet counts against the window, whichever connection it came
+// on.
 std::uint64_t HostStreams::credit_of(const Stream& stream) const {
   return stream.received_cost + stream.window.room();
 }
 
-// The old stream stays until the new one is open: until then it may still come back to life.
+// The old stream stays until the new one is open, since it may recover until then.
 void HostStreams::perform(const host_action::Reopen& action) {
   if (has_left_) return;
   const int host = action.host;
   Stream& stream = of(host);
-  if (stream.next.link && stream.next.link->is_asking()) return;  // it has time
-  drop(stream.next);                                              // a try that has taken too long
+  if (stream.next.link && stream.next.link->is_asking()) return;  // the user is still being asked
+  drop(stream.next);                                              // a try that took too long
   stream.next.number = ++stream.opened;
   LinkEvents events = events_of(host, stream.opened);
   events.on_open = [this, host, number = stream.opened](const LinkInfo& info) {
@@ -190,7 +192,7 @@ void HostStreams::perform(const host_action::Reopen& action) {
       std::move(events));
 }
 
-// From here on nothing of the old stream counts: the agent is told what has come until now.
+// From now on the old stream is ignored: the agent is told which output has arrived.
 void HostStreams::reopened(int host, const LinkInfo& info) {
   Stream& stream = of(host);
   drop(stream.now);
@@ -291,8 +293,8 @@ void HostStreams::received_message(int host, Message message) {
   hooks_.on_event(connection_event::HostSaid{host, std::move(message)});
 }
 
-// A trial that has given this host up did not wait for its end there; nor does anybody for what
-// was prepared for nothing.
+// Finished may come late from a host that its trial has given up, or about an attempt that was
+// prepared in vain.
 void HostStreams::receive_stale(int host, AttemptId of, const Message& message) {
   constexpr std::chrono::seconds span{2};
   if (!this->of(host).stale_messages.add(ports_.timers.now(), span))
@@ -302,7 +304,7 @@ void HostStreams::receive_stale(int host, AttemptId of, const Message& message) 
   end_leases(host, of.trial);
 }
 
-// What it was told on other connections it may never have heard.
+// The agent may have missed messages on earlier connections.
 void HostStreams::met(int host, const message::Hello& hello) {
   for (const int trial : hello.holding) end_leases(host, trial);
   of(host).to_forget.clear();
@@ -328,7 +330,8 @@ bool HostStreams::is_stale(int host, AttemptId of) const {
   return is_over(of) || this->of(host).finished.contains(of);
 }
 
-// Where output of this rank goes on; null: this host has nothing to say of it.
+// The position up to which output of this rank was received; null: the chunk cannot belong to this
+// host.
 std::uint64_t* HostStreams::position_of(int host, const OutputChunk& chunk) {
   const auto found = trials_.find(chunk.of.trial);
   if (found == trials_.end()) return nullptr;
@@ -346,8 +349,8 @@ std::uint64_t* HostStreams::position_of(int host, const OutputChunk& chunk) {
   return &positions->second[streams.place_of(chunk.rank, chunk.stream == OutputStream::metrics)];
 }
 
-// Chunks are numbered without gaps and belong to ranks of their own host: anything else is not an
-// agent of ours.
+// Chunks are numbered without gaps and belong to ranks of their own host; anything else breaks the
+// protocol.
 void HostStreams::received_output(int host, std::string_view payload) {
   auto chunk = decode_output(payload);
   if (!chunk) return break_protocol(host, chunk.error());
@@ -381,8 +384,8 @@ void HostStreams::keep(int host, std::uint64_t output_number, std::size_t cost) 
   unwritten_.push_back({output_number, host});
 }
 
-// An agent keeps output for a while that was written down, and sends it to whoever does not say how
-// much it has.
+// An agent keeps written output for a while, and sends it again to a launcher that reports no
+// position for it.
 void HostStreams::pass_over(int host, std::size_t cost) {
   Stream& stream = of(host);
   keep(host, stream.received.empty() ? 0 : stream.received.back().output_number, cost);
@@ -413,8 +416,8 @@ void HostStreams::note_due(const Arrival& arrival) {
   if (!std::exchange(of(arrival.host).is_due, true)) due_.push_back(arrival.host);
 }
 
-// What is synced is told together with what is written: it makes no message of its own while there
-// is output.
+// Synced chunks are reported together with written ones, so they need no message of their own while
+// there is output.
 void HostStreams::acknowledge_output(Stream& host) {
   std::size_t cost = 0;
   const std::uint64_t was_synced = host.last_synced;
@@ -499,7 +502,7 @@ void HostStreams::drop(Numbered& link) {
   clear_later();
 }
 
-// We may be inside a callback of what is to go: it goes at the end of the wake-up.
+// This may run inside a callback of the link: it is destroyed at the end of the wake-up.
 void HostStreams::clear_later() {
   if (closing_) return;
   closing_ = ports_.timers.after(nanoseconds(0), [this] {

@@ -25,10 +25,10 @@ namespace train {
 
 /// The streams to the agents of a task, over all its trials and their attempts: links, frames, and
 /// the windows and acknowledgements of output. Carries out what concerns one host; decides nothing.
-/// `host` is one of the task.
+/// `host` is a host of the task.
 class HostStreams {
  public:
-  /// How the world is reached. All outlive the streams.
+  /// The ports. All of them must outlive the streams.
   struct Ports {
     Timers& timers;
     Transport& transport;
@@ -37,7 +37,7 @@ class HostStreams {
   /// Callbacks come from the ports, never from inside a call to the streams.
   struct Hooks {
     std::function<void(const ConnectionEvent&)> on_event;
-    /// An instant of a host's clock on the launcher's, in this attempt.
+    /// Converts an instant of a host's clock to the launcher's clock, in this attempt.
     std::function<Instant(AttemptId of, int host, Instant at, Instant now)> time_of;
     /// Output has come.
     std::function<void(const OutputChunk& chunk)> on_output = [](const OutputChunk&) {};
@@ -46,10 +46,10 @@ class HostStreams {
         [](int, const message::Displaced&) {};
   };
 
-  /// Who this is.
+  /// The identity of this supervisor.
   struct Supervisor {
     std::uint64_t epoch = 1;
-    std::string launcher = {};  ///< in words, for agents to tell others
+    std::string launcher = {};  ///< in words, which agents tell other launchers
   };
 
   HostStreams(Ports ports, std::vector<Host> hosts, std::string task_id, Hooks hooks,
@@ -57,25 +57,26 @@ class HostStreams {
   HostStreams(const HostStreams&) = delete;
   HostStreams& operator=(const HostStreams&) = delete;
 
-  /// What hosts say of this attempt is heard, and its output taken, from now on. Agents are told to
-  /// forget the one before of the same trial, which must be over, as soon as its output is synced.
-  /// `trial` must outlive the streams, or be ended.
+  /// From now on, messages of hosts about this attempt are handled, and its output is taken. Agents
+  /// are told to forget the previous attempt of the same trial, which must be over, as soon as its
+  /// output is synced. `trial` must outlive the streams, or be ended.
   void begin_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts);
-  /// In place of the first: the attempt is one that another process has begun. `positions`: by
-  /// rank, how much of its output is kept already, then how much of its metrics; empty: nothing is.
+  /// Replaces the first `begin_attempt` of a trial: another process has begun the attempt.
+  /// `positions`: by rank, how many bytes of its output are kept already, then of its metrics;
+  /// empty: none.
   void adopt_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts,
                      std::vector<std::uint64_t> positions);
 
-  /// Another process has seen the end of this trial, whose last attempt that was.
+  /// Another process has seen the end of this trial; `last` was its last attempt.
   void adopt_end(AttemptId last) { ended_.insert_or_assign(last.trial, last.attempt); }
-  /// That process may have prepared attempts that nobody knows of: their agents are told to end
-  /// them, and what they say is passed over.
+  /// Another process may have prepared attempts that were not recorded: their agents are told to
+  /// end them, and messages about them are ignored.
   void expect_strays() { may_be_strays_ = true; }
 
-  /// Nothing follows of this trial, and no host is asked for it again, unless it is begun again
-  /// with the next attempt. Agents are told at once, or when they are back, to let go of what it
-  /// holds of their hosts, and to forget its last attempt as soon as its output is synced; what
-  /// still comes of it is passed over.
+  /// No attempt of this trial follows, and no host is asked for it again, unless it is begun again
+  /// with the next attempt. Agents are told, at once or when they are connected again, to release
+  /// its leases, and to forget its last attempt as soon as its output is synced. Later messages
+  /// about it are ignored.
   void end_trial(int trial);
 
   void perform(const host_action::Open& action);
@@ -84,103 +85,103 @@ class HostStreams {
   void perform(const host_action::Sweep& action);
   void perform(const host_action::CloseHost& action);
   void perform(const host_action::Send& action);
-  /// Nothing, where there is no stream.
+  /// Does nothing if there is no stream.
   void send(int host, std::string frame);
   void send_shared(int host, const std::shared_ptr<const std::string>& frame);
-  /// What this host says next is not waited for: it has broken the protocol.
+  /// This host has broken the protocol: its messages are no longer handled.
   void break_protocol(int host, const Error& why);
 
-  /// More chunks were written or synced: they are acknowledged.
+  /// More chunks were written or synced: acknowledges them.
   void acknowledge_output();
 
-  /// Whether its output comes over a network.
+  /// Whether the output of this host comes over a network.
   bool is_remote(int host) const { return of(host).is_remote; }
-  /// The ranks of this host are told to start: an agent whose stream ends by itself after that may
-  /// have been killed.
+  /// The ranks of this host are told to start: if its stream ends by itself after that, its agent
+  /// may have been killed.
   void begin_ranks(int host);
-  /// Another process has told them to, and has ended since.
+  /// Another process has told the ranks to start, and has ended since.
   void adopt_ranks(int host);
-  /// Another process has left an agent there, perhaps, whose ranks have ended.
+  /// Another process may have left an agent on this host, whose ranks have ended.
   void adopt_agent(int host) { of(host).presence = Presence::idle; }
-  /// The hosts whose stream has ended so, and was not made anew.
+  /// The hosts whose stream ended by itself after their ranks were told to start, and was not
+  /// reopened.
   std::vector<int> broken_hosts() const;
-  /// The hosts where something of the task may be left: ranks, of which the host has not said that
-  /// all their processes are gone; or, where agents wait for another launcher without an end
-  /// (`agents_wait`), one that has not left, nor is about to.
+  /// The hosts where something of the task may be left: ranks, unless the host has said that all
+  /// their processes are gone; or, if agents wait indefinitely for another launcher
+  /// (`agents_wait`), an agent that has not left and is not about to.
   std::vector<int> unsettled_hosts(bool agents_wait) const;
 
-  /// Calls back once all agents that were dismissed have left, or have had a second for it; never
-  /// from inside. A stream that ends before its last words were delivered takes them along.
+  /// Calls back once all dismissed agents have left, or have had a second for it; never from inside
+  /// the call. A stream that is closed before its last messages were delivered loses them.
   void await_agents(std::function<void()> on_left);
-  /// Nobody waits for them any more.
+  /// Ends the wait for dismissed agents.
   void forget_agents();
 
-  /// All streams end without a word, and no host is reached any more.
+  /// Ends all streams without a goodbye; no host is reached any more.
   void leave();
 
  private:
-  /// A chunk that was received, and not acknowledged as synced yet.
+  /// A received chunk that is not acknowledged as synced yet.
   struct Received {
-    std::uint64_t output_number = 0;  ///< the sink's
-    std::uint64_t connection = 0;     ///< that it came on
-    std::uint64_t chunk_number = 0;   ///< the host's, on that connection
+    std::uint64_t output_number = 0;  ///< the number that the sink gave it
+    std::uint64_t connection = 0;     ///< the connection that it came on
+    std::uint64_t chunk_number = 0;   ///< the number that the host gave it on that connection
     std::size_t cost = 0;
   };
   /// Links of a host are numbered in the order in which they were opened; 0: none.
   struct Numbered {
     std::unique_ptr<HostLink> link;
     std::uint64_t number = 0;
-    bool is_attached = false;  ///< Attach was sent: before it nothing may be
+    bool is_attached = false;  ///< Attach was sent: nothing may be sent before it
 
-    /// Over which its agent hears; null: none.
+    /// The link to the agent; null: none yet.
     HostLink* to_agent() const { return is_attached ? link.get() : nullptr; }
   };
-  /// What a host may have of the task, as far as it has said.
+  /// What a host may have of the task, as far as it has reported.
   enum class Presence {
     nothing,
-    idle,   ///< an agent, whose ranks and all that they have started are gone
-    ranks,  ///< more than that
+    idle,   ///< an agent, without ranks and processes of theirs
+    ranks,  ///< ranks, or processes that they have started
   };
   struct Stream {
     explicit Stream(std::size_t output_window) : window(output_window) {}
 
     Numbered now;
-    Numbered next;  ///< to take its place once it is open
+    Numbered next;  ///< replaces `now` once it is open
     std::uint64_t opened = 0;
     bool is_remote = true;
     OutputWindow window;
-    bool is_due = false;            ///< for an acknowledgement
-    std::deque<Received> received;  ///< what is not written yet
-    std::deque<Received> written;   ///< what is, and not synced yet
+    bool is_due = false;            ///< an acknowledgement is due
+    std::deque<Received> received;  ///< not written yet
+    std::deque<Received> written;   ///< written, and not synced yet
     // Of the connection:
     std::uint64_t connection = 0;  ///< 1, 2, ...
     FrameDecoder decoder{FrameSender::agent};
     std::uint64_t last_chunk = 0;    ///< received
-    std::uint64_t last_written = 0;  ///< acknowledged as such
+    std::uint64_t last_written = 0;  ///< acknowledged as written
     std::uint64_t last_synced = 0;
     std::uint64_t received_cost = 0;  ///< of all chunks
-    std::uint64_t untold_bytes = 0;   ///< of output that has arrived
-    bool has_ranks = false;           ///< it was told to start some
+    std::uint64_t untold_bytes = 0;   ///< bytes of output that were not reported yet
+    bool has_ranks = false;           ///< ranks were told to start
     Presence presence = Presence::nothing;
-    bool is_broken = false;           ///< its stream ended by itself after that
-    std::set<AttemptId> to_forget;    ///< that are over, and that its agent still knows
-    std::uint64_t forget_behind = 0;  ///< once this is synced; the sink's number
-    std::set<AttemptId> finished;     ///< that run, or are the last; their agent is done with them
-    bool was_dismissed = false;       ///< its agent is told Bye, and has to hear it
-    Repetitions stale_messages;       ///< what it says of attempts that are over
+    bool is_broken = false;           ///< the stream ended by itself after that
+    std::set<AttemptId> to_forget;    ///< attempts that are over, and that its agent still knows
+    std::uint64_t forget_behind = 0;  ///< forget once this is synced; the sink's number
+    std::set<AttemptId> finished;     ///< current or last attempts that its agent has finished
+    bool was_dismissed = false;       ///< its agent is told Bye, and must receive it
+    Repetitions stale_messages;          ///< messages about attempts that are over
     std::unique_ptr<SweepDriver> sweep;
   };
   /// A trial that was begun.
   struct TrialStreams {
     const Trial& trial;
     TrialHosts hosts;
-    int attempt;        ///< the one that runs, or was the last
-    int first_attempt;  ///< what comes of attempts before it was kept by another process
-    /// Of the last attempts: bytes received of what each rank has printed, then of the metrics of
-    /// each.
+    int attempt;        ///< the running attempt, or the last one
+    int first_attempt;  ///< output of earlier attempts was kept by another process
+    /// For the last attempts: bytes received of each rank's output, then of each rank's metrics.
     std::map<int, std::vector<std::uint64_t>> positions = {};
 
-    // The metrics of all ranks come behind what they print.
+    // The metrics of all ranks come after their output.
     std::size_t place_of(int rank, bool is_of_metrics) const {
       return static_cast<std::size_t>(rank) + (is_of_metrics ? trial.ranks.size() : 0);
     }
@@ -243,7 +244,7 @@ class HostStreams {
   std::map<int, TrialStreams> trials_;
   std::map<int, int> ended_;  ///< the last attempts of trials
   bool may_be_strays_ = false;
-  // Of all hosts, so that acknowledging costs nothing for those of which nothing was written.
+  // Over all hosts, so that acknowledging costs nothing for hosts without written output.
   std::deque<Arrival> unwritten_;
   std::deque<Arrival> unsynced_;
   std::vector<int> due_;
@@ -253,7 +254,7 @@ class HostStreams {
   std::vector<std::unique_ptr<SweepDriver>> ended_sweeps_;  ///< likewise
   std::unique_ptr<Subscription> closing_;
   std::map<int, Leaving> leaving_;  ///< by host
-  bool has_left_ = false;           ///< this launcher
+  bool has_left_ = false;           ///< this launcher has left
   std::function<void()> on_left_;
   std::unique_ptr<Subscription> left_notice_;
 };

@@ -56,7 +56,7 @@ bool LeaseRound::is_elder(const std::vector<LeaseHolder>& others) const {
                      [this](const LeaseHolder& other) { return task_ < other.task; });
 }
 
-// What a host answers to what it was told before that does not count any more.
+// Answers of a host to earlier requests no longer count.
 void LeaseRound::give_way(Instant now) {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     OfHost& host = hosts_[i];
@@ -80,7 +80,7 @@ void LeaseRound::answered(int host, std::vector<LeaseHolder> in_the_way, Instant
     --h.stale_answers;
     return;
   }
-  // The first answer of a host that was reached while all others give way.
+  // The first answer of a host that was reached while all others release their leases.
   if (all_again_at_) {
     become(h, State::dropped);
     return actions_.push_back({Step::drop, host});
@@ -105,7 +105,7 @@ void LeaseRound::answered(int host, std::vector<LeaseHolder> in_the_way, Instant
   try_later(host, now + h.pause);
 }
 
-// An answer that is due, or a try: never both.
+// A host has an answer due or a try planned, never both.
 void LeaseRound::check(int host, Instant now) {
   OfHost& h = at(host);
   if (h.answers_due > 0) {

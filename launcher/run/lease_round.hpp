@@ -12,19 +12,19 @@
 
 namespace train {
 
-/// How one task gets what it wants of all its hosts, or nothing, while others do the same: each
-/// host gives all of its own part or none, so two tasks may each have some of what both want.
+/// Takes the leases that one task wants on all its hosts, or none, while other tasks do the same.
+/// Each host gives all of its own part or none, so two tasks may each hold some of what both want.
 ///
-/// Of tasks that meet so, the one with the lower id keeps what it has and tries for the rest; the
-/// others let everything go and try again later. There is always a lowest one, so nobody waits in a
-/// circle, and none of them is left without anything for long. Who runs already is not waited for,
-/// nor who waits in the line of a host and comes first there.
+/// Of such tasks, the one with the lower id keeps what it has and tries for the rest; the others
+/// release everything and try again later. There is always a lowest id, so there is no deadlock,
+/// and no task starves for long. The round does not wait for a task that already runs, nor for one
+/// that is first in the line of a host: these are conflicts.
 class LeaseRound {
  public:
   struct Timing {
-    milliseconds pause{25};  ///< before the next try for what is lacking; then twice that ...
+    milliseconds pause{25};  ///< before the next try for missing leases; doubled each time
     milliseconds longest_pause{500};
-    milliseconds back_off{100};  ///< before everything is tried again; then twice that ...
+    milliseconds back_off{100};  ///< before everything is tried again; doubled each time
     milliseconds longest_back_off{1'000};
     milliseconds answer_limit{30'000};  ///< for a host to answer
     milliseconds limit{15'000};         ///< from the first conflict on
@@ -35,7 +35,7 @@ class LeaseRound {
     int host = 0;
     bool operator==(const Action&) const = default;
   };
-  /// Who keeps the task from what it wants, for good.
+  /// The holders that keep the task from its leases for good.
   struct Conflict {
     int host = 0;
     std::vector<LeaseHolder> in_the_way;
@@ -44,7 +44,7 @@ class LeaseRound {
   LeaseRound(std::string task, int hosts, Timing timing);
   LeaseRound(std::string task, int hosts) : LeaseRound(std::move(task), hosts, Timing()) {}
 
-  /// This host wants nothing; or it tries for the first time by itself, and will answer.
+  /// This host has no leases to take.
   void needs_nothing(int host) { become(at(host), State::needless); }
   void expect(int host, Instant now);
   /// Whether an answer of this host is due.
@@ -53,7 +53,7 @@ class LeaseRound {
   }
   bool is_any_expected() const { return answers_due_ > 0; }
 
-  /// What a host has answered; `is_expected`. Nobody in the way: all is held there.
+  /// The answer of a host; only if `is_expected`. `in_the_way` empty: all is held there.
   void answered(int host, std::vector<LeaseHolder> in_the_way, Instant now);
   /// Time has passed.
   void tick(Instant now);
@@ -61,10 +61,10 @@ class LeaseRound {
 
   /// What hosts are to be told, in order.
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
-  /// Once: a conflict that does not end by itself.
+  /// Returned once: a conflict that does not end by itself.
   std::optional<Conflict> take_conflict() { return std::exchange(conflict_, std::nullopt); }
   bool holds_all() const { return lacking_ == 0; }
-  /// Once each: hosts that have not answered in time. No answer of theirs is due any more.
+  /// Returned once each: hosts that have not answered in time. No answer of theirs is due any more.
   std::vector<int> take_silent() { return std::exchange(silent_, {}); }
 
  private:
@@ -73,7 +73,7 @@ class LeaseRound {
     State state = State::unknown;
     int answers_due = 0;
     Instant answer_by{0};   ///< while answers are due
-    int stale_answers = 0;  ///< of those, which come too late to count
+    int stale_answers = 0;  ///< of those, answers that come too late to count
     milliseconds pause{0};
     std::optional<Instant> try_at;
     std::vector<LeaseHolder> in_the_way;
@@ -93,9 +93,9 @@ class LeaseRound {
   const Timing timing_;
   std::vector<OfHost> hosts_;
   HostChecks checks_;
-  int lacking_;          ///< hosts that do not hold what they are to hold
+  int lacking_;          ///< hosts that do not hold their leases yet
   int answers_due_ = 0;  ///< of all hosts
-  int tries_ = 0;        ///< hosts that are to try later
+  int tries_ = 0;        ///< hosts that will try later
   std::optional<Instant> give_up_at_;
   std::optional<Instant> all_again_at_;
   milliseconds back_off_;

@@ -14,7 +14,7 @@
 namespace train {
 namespace {
 
-// How many hosts have it.
+// How many hosts have an address or a network.
 using Counts = std::unordered_map<std::string_view, int>;
 
 struct Shared {
@@ -35,7 +35,7 @@ Shared count_shared(const std::vector<NetworkRound::OfHost>& hosts) {
   return shared;
 }
 
-// The addresses of a host that may be chosen, the best first.
+// Indices of the addresses of a host that may be chosen, the best first.
 std::vector<int> order_of(const NetworkRound::OfHost& host, const Shared& shared) {
   struct Ranked {
     std::tuple<bool, bool, int, int, bool> worth;
@@ -47,7 +47,7 @@ std::vector<int> order_of(const NetworkRound::OfHost& host, const Shared& shared
     const auto first = host.networks.addresses.begin();
     const auto is_same = [&](const auto& other) { return other.address == each.address; };
     const bool is_again = std::any_of(first, first + static_cast<std::ptrdiff_t>(i),
-                                      is_same);  // tun0 may have eth0's
+                                      is_same);  // tun0 may have the address of eth0
     if (is_again || shared.addresses.at(each.address) > 1) continue;
     ranked.push_back({{!each.is_virtual, each.has_rdma, each.speed,
                        shared.networks.at(each.network), each.address == host.reached_at},
@@ -66,7 +66,7 @@ bool is_numeric(const std::string& address) {
                                       address.find('.') != address.npos);
 }
 
-// The address of each host by which the launcher reaches it becomes one of its own, if no other
+// Adds the address by which the launcher reaches a host to the host's own addresses, if no other
 // host is reached by it.
 void add_reached(std::vector<NetworkRound::OfHost>& hosts) {
   std::unordered_map<std::string, int> reached;
@@ -113,8 +113,8 @@ void NetworkRound::begin(std::vector<OfHost> hosts, Instant now) {
   ask(false, now);
 }
 
-// The first host, the next and the one before, as far as they can be looked for and nothing is
-// chosen of them yet.
+// The first host, the next and the previous one, as far as they can be probed and have no choice
+// yet.
 std::vector<int> NetworkRound::targets_of(int host) const {
   const int count = static_cast<int>(hosts_.size());
   std::vector<int> targets;
@@ -175,7 +175,7 @@ bool NetworkRound::is_reached_by_all(const Host& host, std::size_t address) cons
   });
 }
 
-// Those that looked need not have waited for the same addresses: where they agree on none they look
+// The probing hosts need not have waited for the same addresses: if they agree on none, they probe
 // once more, and wait for all.
 void NetworkRound::choose(Instant now) {
   bool is_any_open = false;

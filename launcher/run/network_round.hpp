@@ -14,24 +14,25 @@
 
 namespace train {
 
-/// By which network the hosts of a trial reach each other, before any rank is started.
+/// Finds the network by which the hosts of a trial reach each other, before any rank is started.
 ///
-/// Each host looks for the first one, where ranks meet, and for its neighbours in a ring, which is
-/// how collectives go: a host is asked for three others at most, however many there are. What is
-/// chosen of a host is the best of its addresses at which all that looked have reached it. Better
-/// is: no bridge of the host alone, RDMA, speed, a network that more hosts have, and that by which
-/// the launcher reaches it. An address that two hosts have (docker0's) is none of either. That by
-/// which the launcher reaches a host is tried last where it is none of its own: behind a NAT.
+/// Each host probes the first host, where ranks meet, and its neighbours in a ring, as in
+/// collectives: a host probes at most three others, however many there are. For each host, the best
+/// of the addresses at which all probing hosts have reached it is chosen. The order of preference:
+/// not a bridge inside the host, RDMA, speed, a network that more hosts have, the address by which
+/// the launcher reaches the host. An address that two hosts have (docker0's) belongs to neither.
+/// The address by which the launcher reaches a host is tried last if it is not one of the host's
+/// own (the host is behind a NAT).
 class NetworkRound {
  public:
   struct Timing {
     milliseconds answer_limit{15'000};  ///< for a host to answer
   };
-  /// What is known of a host.
+  /// The facts about a host.
   struct OfHost {
     std::string name;
     HostNetworks networks;
-    std::string reached_at;  ///< by the launcher; empty: that says nothing
+    std::string reached_at;  ///< by the launcher; empty: not to be used
   };
   /// What a host is to be told.
   struct Action {
@@ -43,33 +44,33 @@ class NetworkRound {
   explicit NetworkRound(Timing timing) : timing_(timing) {}
   NetworkRound() : NetworkRound(Timing()) {}
 
-  /// Once: all hosts are ready. One without addresses or a port is not looked for, and nothing is
-  /// chosen of it; one without a port is not asked either.
+  /// To be called once, when all hosts are ready. A host without addresses or a port is not probed,
+  /// and nothing is chosen for it; one without a port does not probe either.
   void begin(std::vector<OfHost> hosts, Instant now);
   bool has_begun() const { return has_begun_; }
   /// Whether an answer of this host is due.
   bool is_expected(int host) const { return waits_for_.contains(host); }
-  /// What a host has answered; `is_expected`. False: it is no answer to what it was asked.
+  /// The answer of a host; only if `is_expected`. False: it does not answer the question.
   bool answered(int host, const std::vector<ProbeResult>& results, Instant now);
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
-  /// What was asked of this host may not have arrived: it is asked once more. `is_expected`.
+  /// The question to this host may be lost: it is asked once more. Only if `is_expected`.
   void ask_again(int host, Instant now);
-  /// It cannot answer, and has all its time from now on. `is_expected`.
+  /// The host cannot answer now: its time starts again. Only if `is_expected`.
   void wait_longer(int host, Instant now) { waits_for_[host] = now; }
-  /// Hosts that have not answered in time; once each, unless they are waited for longer.
+  /// Hosts that have not answered in time; returned until `give_up` or `wait_longer`.
   std::vector<int> silent(Instant now) const;
-  /// Nothing more is expected of this host.
+  /// No answer of this host is expected any more.
   void give_up(int host) { waits_for_.erase(host); }
   std::optional<Instant> next_deadline() const;
 
-  /// Nothing is being asked: for each host there is a choice, or an obstacle.
+  /// No question is open: for each probed host there is a choice, or an obstacle.
   bool is_settled() const { return has_begun_ && waits_for_.empty(); }
-  /// Where hosts do not reach each other: the pairs, class `host`. Nothing before it has begun, as
-  /// of `chosen`; else only when settled.
+  /// The pairs of hosts that do not reach each other, class `host`. Nothing before the round has
+  /// begun, as with `chosen`; after that, to be called only when settled.
   std::optional<Error> obstacle() const;
-  /// The address of this host; null: nothing is known. Only when settled.
+  /// The chosen address of this host; null: none. Only when settled.
   const NetworkAddress* chosen(int host) const;
-  /// Whether no other device of the host is as good as the one of the address that is chosen.
+  /// Whether no other device of the host is as good as that of the chosen address.
   bool is_best(int host) const;
 
  private:
@@ -79,9 +80,9 @@ class NetworkRound {
   };
   struct Host {
     OfHost about;
-    std::vector<int> order = {};  ///< of `networks.addresses` that may be chosen, the best first
+    std::vector<int> order = {};  ///< indices into `networks.addresses`, best first
     std::vector<Looked> looks = {};
-    std::optional<int> choice = {};  ///< one of `order`
+    std::optional<int> choice = {};  ///< an element of `order`
   };
 
   void ask(bool is_thorough, Instant now);
@@ -92,7 +93,7 @@ class NetworkRound {
 
   Timing timing_;
   std::vector<Host> hosts_;
-  std::map<int, Instant> waits_for_;     ///< hosts, and since when
+  std::map<int, Instant> waits_for_;     ///< hosts that have not answered, and since when
   std::map<int, message::Probe> asked_;  ///< the last question, by host
   bool has_begun_ = false;
   bool was_thorough_ = false;

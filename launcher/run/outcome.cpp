@@ -10,8 +10,8 @@ namespace train {
 
 namespace {
 
-// Numbers of Linux on x86-64 and arm64, not those of the machine that this is compiled on: a signal
-// may have happened on another host.
+// Signal numbers of Linux on x86-64 and arm64, not of the machine that this is compiled on: the
+// signal may have occurred on another host.
 constexpr std::array<const char*, 32> signal_names = {
     "",          "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
     "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",

@@ -17,7 +17,7 @@ Error rank_error(int rank, const std::string& host, const message::RankEnded& m)
   std::string what = m.code ? fmt::format("exited with code {}", *m.code)
                             : fmt::format("was killed by {}", signal_name(*m.signal));
   if (m.dumped_core) what += " (core dumped)";
-  // The line may come to a terminal, and its words come from a host.
+  // The line may be printed to a terminal, and parts of it come from a host.
   if (m.memory_kill && m.signal)
     what = "was killed by the kernel for want of memory (OOM: " + m.memory_kill->limit + ")";
   else if (m.memory_kill)
@@ -115,7 +115,7 @@ int Run::ranks_left() const {
 void Run::receive(int host, const message::Ready& m) {
   HostRun& h = hosts_[host];
   if (h.was_stopped_early) return said_again(host);
-  // Told again over a stream that was made anew.
+  // A repetition over a new stream.
   const bool is_known = h.state == HostState::ready || h.state == HostState::running;
   if (is_known && is_adopted_ && !std::exchange(h.has_told_ports, true)) {
     h.held_ports = m.held_ports;
@@ -147,14 +147,14 @@ void Run::receive(int host, const message::Refused& m) {
   if (hosts_[host].was_stopped_early) return said_again(host);
   if (hosts_[host].state != HostState::preparing) return out_of_turn(host, "'refused'");
   const Error why{m.error_class, m.problems};
-  // Nothing of this attempt is there, and the agent waits for another; one on a host in trouble is
-  // started anew for it.
+  // Nothing of this attempt is left on the host, and its agent waits for another one. The agent of
+  // a host in trouble is started anew.
   if (keeps_hosts() && m.error_class != ErrorClass::host) return host_failed(host, why);
   let_go(host, why);
 }
 
 // When a host fails before the start, the answers of the others are waited for (for a bounded
-// time), so that all that is wrong is said at once.
+// time), so that all problems are reported at once.
 void Run::decide_start() {
   if (phase_ != RunPhase::connecting) return;
   const bool are_ready = count(HostState::ready) == static_cast<int>(hosts_.size());
@@ -178,7 +178,7 @@ void Run::note_undecided() {
       outcome_.undecided.push_back(host);
 }
 
-// The outcome of a rank that this host may speak of now.
+// The outcome of a rank that this host may report on now; null: it may not.
 RankOutcome* Run::outcome_of(int host, int rank, const char* what) {
   const bool owns =
       rank >= 0 && rank < static_cast<int>(trial_.ranks.size()) && trial_.ranks[rank].host == host;
@@ -215,7 +215,7 @@ void Run::receive(int host, const message::RankNotStarted& m) {
   if (rank->state != RankOutcome::State::not_started) return out_of_turn(host, "'not started'");
   rank->never_started = true;
   rank_is_over(host);
-  // Its host had stopped all that it was to start.
+  // The host had stopped all ranks that it was to start.
   if (m.error_class == ErrorClass::host && hosts_[host].own_stop != message::OwnStop::none) return;
   rank_failed({{now_, nanoseconds(0)},
                make_error(m.error_class, fmt::format("rank {} on '{}' could not be started: {}",
@@ -230,8 +230,8 @@ Instant Run::time_of(int host, Instant at, Instant now) const {
   return aligned ? std::clamp(aligned->at, std::min(go_at_, now), now) : now;
 }
 
-// Whatever the clock of a host says, a rank cannot have ended before it was told to start, nor
-// after its end was told.
+// Whatever the clock of a host says: a rank cannot have ended before it was told to start, nor
+// after its end was reported.
 AlignedInstant Run::align(int host, Instant at) const {
   const auto aligned = connections_.clock(host).align(at);
   if (!aligned) return {now_, now_ - go_at_};
@@ -259,7 +259,7 @@ void Run::receive(int host, const message::RankEnded& m) {
     rank->state = m.code == 0 ? RankOutcome::State::succeeded : RankOutcome::State::stopped;
     if (!m.after_stop)
       ++ranks_done_;
-    else if (phase_ == RunPhase::running)  // nobody here has asked for that
+    else if (phase_ == RunPhase::running)  // not requested by this launcher
       host_in_trouble(host, *rank->at, make_error(ErrorClass::host, words_of_stop(host)));
     return;
   }
@@ -268,7 +268,7 @@ void Run::receive(int host, const message::RankEnded& m) {
                m.code ? *m.code : 128 + *m.signal});
 }
 
-// Often, and of no weight: it may be about a rank that has ended.
+// Comes often and decides nothing; it may be about a rank that has ended.
 void Run::receive(int host, const message::Usage& m) {
   if (hosts_[host].state != HostState::running) return out_of_turn(host, "'usage'");
   for (const UsageOfRank& each : m.ranks) {
@@ -306,7 +306,7 @@ std::string Run::why_stopping(const std::string& failed) const {
 void Run::receive(int host, const message::Finished& m) {
   HostRun& h = hosts_[host];
   if (h.state != HostState::running) return out_of_turn(host, "'finished'");
-  // While stopping, a process that cannot be killed may leave its rank without an end.
+  // While stopping, the end of a rank whose process cannot be killed may stay unknown.
   if (h.ranks_left > 0 && phase_ != RunPhase::stopping)
     return let_go(host,
                   make_error(ErrorClass::host, "its agent finished without a word on every rank"));
@@ -316,7 +316,7 @@ void Run::receive(int host, const message::Finished& m) {
   check_over();
 }
 
-// Whether the hosts are wanted for another attempt once they have done their part in this one.
+// Whether hosts that have done their part are kept for another attempt.
 bool Run::keeps_hosts() const {
   if (rules_.hosts == Hosts::dismissed) return false;
   return rules_.hosts == Hosts::kept_always || has_gone_;
@@ -324,7 +324,7 @@ bool Run::keeps_hosts() const {
 
 void Run::finish_host(int host) {
   enter(hosts_[host], HostState::finished);
-  // An agent that has failed refuses all that follows: another attempt starts a new one.
+  // An agent that has failed refuses all further attempts, so another attempt starts a new one.
   if (keeps_hosts() && !hosts_[host].has_agent_failed)
     act(run_action::Keep{host});
   else
@@ -333,13 +333,14 @@ void Run::finish_host(int host) {
 
 void Run::out_of_turn(int host, const char* what) { let_go(host, out_of_turn_error(what)); }
 
-// What changes nothing is still work: no host may keep the launcher busy with it.
+// Repeated messages still cost work: the limit keeps a host from making the launcher busy with
+// them.
 void Run::said_again(int host) {
   const nanoseconds span = connections_.timing().heartbeat;
   if (!hosts_[host].repetitions.add(now_, span)) let_go(host, flood_error(span));
 }
 
-// What is known of a host's ranks is said again on a new stream, and never else.
+// Facts about a host's ranks are repeated only on a new stream.
 void Run::fact_again(int host, const char* what) {
   if (hosts_[host].was_resumed) return said_again(host);
   out_of_turn(host, what);

@@ -22,7 +22,7 @@
 
 namespace train {
 
-/// What happens to a run, besides `HostNews`. Instants are the launcher's clock.
+/// What happens to a run, besides `HostNews`. Instants are on the launcher's clock.
 namespace run_event {
 /// The context is packed, and its name is known.
 struct ContextPacked {};
@@ -30,12 +30,12 @@ struct ContextPacked {};
 struct ContextFailed {
   Error why;
 };
-/// No ranks may be started, since that cannot be written down. Never after the first of them was
-/// told to.
+/// No ranks may be started, because that cannot be recorded. Never comes after the first rank was
+/// told to start.
 struct StartForbidden {
   Error why;
 };
-/// The user wants everything to end: Ctrl-C, a signal, `train task kill`.
+/// The user stops everything: Ctrl-C, a signal, `train task kill`.
 struct StopRequested {
   int signal = 0;
 };
@@ -46,19 +46,19 @@ struct Tick {};
 using RunEvent = std::variant<HostNews, run_event::ContextPacked, run_event::ContextFailed,
                               run_event::StartForbidden, run_event::StopRequested, run_event::Tick>;
 
-/// What a run wants done, in order, besides what is a `host_action`.
+/// Actions of a run, in order, besides those of `host_action`.
 namespace run_action {
 /// Send this host its Prepare, made from the plan.
 struct SendPrepare {
   int host = 0;
 };
-/// Send this host more of the packed context, as far as `context_window` beyond what it has taken.
+/// Send this host more of the packed context, up to `context_window` beyond what it has taken.
 struct SendContext {
   int host = 0;
   std::uint64_t taken = 0;  ///< bytes; never less than before
 };
-/// Send this host `Run::start_message()`. That can be long, and is the same for all of them. From
-/// here on its agent outlives its streams.
+/// Send this host `Run::start_message()`. The message can be long, and is the same for all hosts.
+/// From now on the host's agent outlives its streams.
 struct SendGo {
   int host = 0;
 };
@@ -74,10 +74,10 @@ struct Dismiss {
 struct Keep {
   int host = 0;
 };
-/// All ranks were started, and nothing has asked for their end yet.
+/// All ranks were started, and none of them is to be stopped so far.
 struct AllStarted {};
-/// The ranks are being stopped; `why` is a line for the user, empty when none of them runs any
-/// more. What failed is told at the end.
+/// The ranks are being stopped. `why` is a line for the user, empty if no rank runs any more.
+/// Failures are reported at the end.
 struct Stopping {
   std::string why;
 };
@@ -90,91 +90,92 @@ using RunAction = std::variant<host_action::Send, host_action::Note, run_action:
                                run_action::Dismiss, run_action::Keep, run_action::AllStarted,
                                run_action::Stopping, run_action::Over>;
 
-/// How far a run is. `run_phases` says what may follow what.
+/// The phase of a run. `run_phases` defines the transitions.
 enum class RunPhase { connecting, running, stopping, over };
 const StateTable<RunPhase>& run_phases();
 
-/// How far a run is with one of its hosts.
+/// The state of one host of a run.
 enum class HostState { connecting, preparing, ready, running, finished, failed };
 const StateTable<HostState>& host_states();
 
 /// The decisions of one attempt to execute a plan, and nothing else: events in, actions out.
 ///
-/// Two phases: nothing is started before every host is ready. The first failure stops everything.
-/// Every phase of a host that was reached has a deadline, so that none can keep a run from ending;
-/// a host that is still being reached is the transport's to give up. An event of one host costs the
-/// same however many hosts there are.
+/// The start has two phases: nothing is started before every host is ready. The first failure stops
+/// everything. Every phase of a connected host has a deadline, so that no host can keep a run from
+/// ending; the transport gives up a host that is still being reached. An event of one host costs
+/// the same however many hosts there are.
 class Run {
  public:
   struct Timing {
-    milliseconds answer_wait{1'000};     ///< for other hosts to be ready or fail, after one failed
+    /// For other hosts to be ready or fail, after the first failure.
+    milliseconds answer_wait{1'000};
     milliseconds prepare_limit{60'000};  ///< from the opened stream to Ready
-    milliseconds unpack_limit{300'000};  ///< to Ready from the last piece taken of a context
-    milliseconds block_notice{5'000};    ///< the user is told of a call that lasts so long
+    milliseconds unpack_limit{300'000};  ///< from the last piece of a context taken to Ready
+    milliseconds block_notice{5'000};    ///< the user is told of a call that takes this long
     milliseconds start_limit{60'000};    ///< for one call of the agent while it starts ranks
-    /// After the grace, until a host says Finished; after a failure also from the last output of a
-    /// host whose ranks have ended.
+    /// From the end of the grace until a host says Finished; after a failure also from the last
+    /// output of a host whose ranks have ended.
     milliseconds stop_slack{15'000};
-    /// To Finished from the end of a host's last rank, or from its last output after that.
+    /// From the end of a host's last rank, or from its last output after that, to Finished.
     milliseconds finish_limit{120'000};
-    /// The same in all, however much output comes: as long as 1 GiB takes at 1 MB/s.
+    /// Total limit for the same, however much output comes: the time for 1 GiB at 1 MB/s.
     milliseconds drain_limit{1'200'000};
   };
 
-  /// Whether hosts are told to prepare as soon as they are open, or once the context is packed.
+  /// When hosts are told to prepare: as soon as they are open, or once the context is packed.
   enum class Delivery { nothing, context, packed_context };
 
-  /// What comes after an attempt that has failed.
+  /// What happens to hosts after an attempt that has failed.
   enum class Hosts {
-    dismissed,    ///< nothing: hosts are not needed once they have done their part
-    kept,         ///< another attempt, perhaps, if ranks were told to start: they wait for it
-    kept_always,  ///< the same, whatever came of this one
+    dismissed,    ///< no attempt follows: hosts that have done their part are not needed
+    kept,         ///< another attempt may follow if ranks were told to start: hosts wait for it
+    kept_always,  ///< the same, however this attempt ends
   };
   struct Rules {
     PortNeeds ports;
     milliseconds stop_grace;  ///< from the stop signal to KILL
     Delivery delivery = Delivery::nothing;
     Hosts hosts = Hosts::dismissed;
-    AttemptId of = {};            ///< by which agents know this attempt
+    AttemptId of = {};            ///< the name of this attempt for agents
     milliseconds stop_notice{0};  ///< from the stop file to the stop signal
     std::string task_id = {};
-    /// By host: whether it is told to hold something for the task; none: nobody is.
+    /// By host: whether it is to hold leases for the task; empty: no host is.
     std::vector<bool> holds = {};
-    /// Hosts were asked for their networks, and look which of the others they reach.
+    /// Hosts report their networks, and probe which other hosts they reach.
     bool looks_for_networks = false;
     milliseconds gpu_wait{0};  ///< how long hosts may wait for memory of GPUs
   };
 
-  /// `trial`, and what `connections` are of, must outlive the run. Hosts that are up already are
-  /// told of with `host_news::Up`, like others.
+  /// `trial` and the connections behind `connections` must outlive the run. Hosts that are up
+  /// already are announced with `host_news::Up`, like others.
   Run(const Trial& trial, TrialConnections connections, Rules rules, Timing timing);
   Run(const Trial& trial, TrialConnections connections, Rules rules)
       : Run(trial, std::move(connections), std::move(rules), Timing()) {}
 
-  /// What was written down of a run that another process has begun.
+  /// What was recorded of a run that another process has begun.
   struct Adopted {
-    /// What every host was, or was to be, told to start its ranks with. Nothing: none was, and
-    /// nothing is to be started any more.
+    /// The message with which hosts were, or were to be, told to start their ranks. Nothing: no
+    /// host was told, and nothing is to be started any more.
     std::optional<message::Go> go;
-    std::optional<Instant> started_at;  ///< when that was decided; nothing: not known
+    std::optional<Instant> started_at;  ///< when the start was decided; nothing: not known
     bool is_failing = false;
-    std::optional<Failure> failure;     ///< the first that was known
-    std::vector<int> stop_signals;      ///< by which the end was asked for
-    std::optional<Instant> stopped_at;  ///< the first time; nothing: not known
+    std::optional<Failure> failure;     ///< the first that was recorded
+    std::vector<int> stop_signals;      ///< of the user's stop requests
+    std::optional<Instant> stopped_at;  ///< the first request; nothing: not known
   };
-  /// Goes on with such a run, in place of all that leads to Go: every host is told of with
-  /// `host_news::Resumed` or `Lost`. Before anything else.
+  /// Resumes such a run, instead of all steps up to Go: every host is then announced with
+  /// `host_news::Resumed` or `Lost`. To be called before anything else.
   std::vector<RunAction> adopt(const Adopted& known, Instant now);
 
   /// Takes one event; the actions are to be carried out in order.
   std::vector<RunAction> on(const RunEvent& event, Instant now);
-  /// When a Tick is wanted, if at all.
+  /// When the next Tick is due; nothing: no Tick is needed.
   std::optional<Instant> next_deadline() const;
-  /// While ranks are stopped: when hosts that are out of reach are given up, if they are.
+  /// While ranks are being stopped: when hosts that are out of reach are given up; nothing: never.
   std::optional<Instant> gives_up_by() const;
   /// The ends of all ranks are known.
   bool has_no_ranks_left() const;
-  /// Of how many ranks the end is not known.
+  /// The number of ranks whose end is not known.
   int ranks_left() const;
   bool has_failed() const { return !failures_.empty() || known_failure_; }
   /// In the order in which they became known, until the run is over.
@@ -184,19 +185,20 @@ class Run {
   const TrackedState<HostState>& host_state(int host) const {
     return hosts_[static_cast<std::size_t>(host)].state;
   }
-  /// Whether the host has said that it kills the ranks when the login ends that they come from.
+  /// Whether the host has said that it kills the ranks when the login session that started them
+  /// ends.
   bool ends_with_login(int host) const {
     return hosts_[static_cast<std::size_t>(host)].ends_with_login;
   }
   int world_size() const { return static_cast<int>(outcome_.ranks.size()); }
-  /// What this rank uses, as far as its host has said; null: not known.
+  /// The usage of this rank as last reported by its host; null: not known.
   const RankUsage* usage_of(int rank) const;
-  /// The CPUs that this rank is bound to; null where it is not, or is not known to run.
+  /// The CPUs that this rank is bound to; null: unbound, or not known to run.
   const std::vector<int>* cpus_of(int rank) const;
-  /// What every host is told to start its ranks with. Only once all of them are ready.
+  /// The message with which every host is told to start its ranks. Only once all hosts are ready.
   const message::Go& start_message() const { return start_; }
-  /// An instant of a host's clock on the launcher's clock, as far as the difference is known; never
-  /// before the ranks were told to start, nor after `now`.
+  /// Converts an instant of a host's clock to the launcher's clock, as far as the difference is
+  /// known; never before the ranks were told to start, nor after `now`.
   Instant time_of(int host, Instant at, Instant now) const;
   /// How it ended. Only when over.
   const RunOutcome& outcome() const { return outcome_; }
@@ -206,17 +208,18 @@ class Run {
 
   struct HostRun {
     TrackedState<HostState> state{host_states()};
-    /// While preparing: when it was opened, told what to prepare, or last took more of the context.
+    /// While preparing: when the host was opened, was told what to prepare, or last took more of
+    /// the context.
     Instant last_progress{0};
     std::optional<std::uint64_t> context_taken;
     std::vector<int> held_ports;
-    std::optional<message::Blocked> blocked;  ///< the last that it said of what it waits for
-    Instant blocked_at{0};                    ///< when it said so
-    bool is_noted = false;                    ///< the user was told that it waits
+    std::optional<message::Blocked> blocked;  ///< the last call that it reported as blocked
+    Instant blocked_at{0};                    ///< when it was reported
+    bool is_noted = false;                    ///< the user was told
     bool is_port_taken = false;
     bool is_output_blocked = false;
     bool has_no_stop_file = false;
-    int said_output_blocked = 0;  ///< how often
+    int said_output_blocked = 0;  ///< number of reports
     bool has_agent_failed = false;
     bool has_told_ports = false;
     message::OwnStop own_stop = message::OwnStop::none;
@@ -229,9 +232,9 @@ class Run {
     bool ends_with_login = false;
     int ranks_left = 0;                ///< whose end is not known
     std::optional<Instant> finish_by;  ///< once all its ranks have ended
-    Instant drain_by{0};               ///< that is never later than this
-    nanoseconds missed{0};             ///< of the time until then it was out of reach so long
-    std::uint64_t late_bytes = 0;      ///< of output that came since
+    Instant drain_by{0};               ///< latest value of `finish_by`
+    nanoseconds missed{0};             ///< time out of reach by which `drain_by` was extended
+    std::uint64_t late_bytes = 0;      ///< output that came after its ranks had ended
     std::vector<message::Survivor> survivors;
     int more_survivors = 0;
   };
@@ -284,7 +287,7 @@ class Run {
   static std::string words_of_flood(const HostRun& host);
   AlignedInstant align(int host, Instant at) const;
   const message::AttemptStatus* status_in(const message::Hello& hello) const;
-  /// That an agent has stopped its ranks by itself, and why.
+  /// Text for the user: an agent has stopped its ranks by itself, and why.
   static const char* words_of(message::OwnStop stop);
   void resume_ranks(const host_news::Resumed& news);
   void stop_again();
@@ -332,7 +335,7 @@ class Run {
   message::Stop stop_from_now() const;
   std::string words_of_request(int signal) const;
   void stop(const message::Stop& how, const std::optional<std::string>& why);
-  /// What the user is told at once of a failure.
+  /// The line for the user when a failure stops the run.
   std::string why_stopping(const std::string& failed) const;
   void send_stop(int host, const message::Stop& how);
   void check_over();
@@ -341,12 +344,12 @@ class Run {
   void give_up_waiting();
   void finish();
 
-  /// An end that was told before it was known how the host's clock differs.
+  /// The end of a rank that was reported before the clock difference was known.
   struct Unaligned {
     int host = 0;
     int rank = 0;
-    Instant at{0};    ///< the host's clock
-    Instant told{0};  ///< the launcher's
+    Instant at{0};    ///< on the host's clock
+    Instant told{0};  ///< on the launcher's clock
   };
 
   const Trial& trial_;
@@ -361,18 +364,20 @@ class Run {
   std::vector<HostRun> hosts_;
   RunOutcome outcome_;
   std::vector<Failure> failures_;
-  bool has_gone_ = false;       ///< the ranks were told to start
-  bool is_adopted_ = false;     ///< by another process
-  bool may_be_missed_ = false;  ///< an agent without a word on this attempt is not the one that was
-  std::optional<Failure> known_failure_;  ///< that process has written it down
+  bool has_gone_ = false;    ///< the ranks were told to start
+  bool is_adopted_ = false;  ///< by another process
+  /// An agent that does not know this attempt is not the one that started it.
+  bool may_be_missed_ = false;
+  std::optional<Failure> known_failure_;  ///< recorded by that process
   std::vector<Unaligned> unaligned_;
-  std::optional<Instant> answers_by_;  ///< when a start that failed ends, whoever has not answered
-  std::optional<Instant> stop_by_;     ///< when hosts that have not finished are given up
-  std::optional<message::Stop> stop_sent_;  ///< the last
+  /// When a failed start ends, even if hosts have not answered.
+  std::optional<Instant> answers_by_;
+  std::optional<Instant> stop_by_;          ///< when hosts that have not finished are given up
+  std::optional<message::Stop> stop_sent_;  ///< the last Stop sent
   std::optional<Instant> signal_at_;        ///< when the ranks' notice is over
   std::optional<Instant> interrupted_at_;
   int stop_requests_ = 0;
-  int notes_ = 0;  ///< how many the user was told
+  int notes_ = 0;  ///< number of lines told to the user
   bool has_noted_shared_cores_ = false;
   int ranks_started_ = 0;
   int ranks_done_ = 0;                            ///< exited with code 0 before any stop

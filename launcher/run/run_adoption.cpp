@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that another process has begun, which has ended since: all that is known of it is what that
-// has written down, and what the agents say again.
+// A run that another process has begun, which has ended since. What is known of it is the process's
+// records and what the agents repeat.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +11,10 @@ namespace train {
 
 namespace {
 
-// Since when ranks may run that another boot of this machine has started.
+// How far back the start is assumed if it is not known (another boot of this machine).
 constexpr std::chrono::hours long_ago{24 * 365};
-// What comes after a notice and a grace is for those who cannot wait.
+// The number of stop requests that are replayed: beyond the notice and the grace, they only served
+// an impatient user.
 std::size_t most_stops(const Run::Rules& rules) {
   return rules.stop_notice > milliseconds(0) ? 3 : 2;
 }
@@ -50,7 +51,7 @@ void Run::stop_again() {
   stop(usual_stop(), why + ": stopping all ranks");
 }
 
-// Nothing of it was lost while nobody attended: an agent keeps what it has said of its ranks.
+// Nothing was lost while there was no launcher: an agent keeps the facts about its ranks.
 bool Run::is_agent_of_run(int host, const message::AttemptStatus* status) {
   if (!may_be_missed_ || status != nullptr) return true;
   let_go(host, make_error(ErrorClass::host, "its agent knows nothing of these ranks",
@@ -58,7 +59,7 @@ bool Run::is_agent_of_run(int host, const message::AttemptStatus* status) {
   return false;
 }
 
-// That ranks were stopped although nobody has asked for it here.
+// The text for ranks that were stopped without a request of this launcher.
 std::string Run::words_of_stop(int host) const {
   const message::OwnStop stop = hosts_[host].own_stop;
   if (is_adopted_ && stop == message::OwnStop::none)
@@ -67,7 +68,7 @@ std::string Run::words_of_stop(int host) const {
   return words_of(stop == message::OwnStop::none ? message::OwnStop::silence : stop);
 }
 
-// The first answer to a ping comes after what an agent says of the time before.
+// The first pong comes after the agent has reported earlier ends.
 void Run::align_later(int host, int rank, Instant at) {
   if (!connections_.clock(host).align(at)) unaligned_.push_back({host, rank, at, now_});
 }
@@ -83,7 +84,7 @@ void Run::align_now() {
   }
 }
 
-// What was written down of the first failure is less than what is said of it now.
+// The recorded first failure has less detail than the one reported now.
 void Run::add_known_failure() {
   if (!known_failure_) return;
   const bool is_told =

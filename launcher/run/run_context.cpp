@@ -23,7 +23,7 @@ void Run::handle(const run_event::ContextFailed& event) {
   stop(kill_at_once, {});
 }
 
-// Each must say that more was taken than before, so that no host can keep a run waiting by
+// Each WantContext must report more bytes than the one before, so that no host can delay a run by
 // repeating itself.
 void Run::receive(int host, const message::WantContext& m) {
   HostRun& h = hosts_[host];
@@ -41,7 +41,7 @@ milliseconds Run::prepare_limit() const {
   return rules_.delivery == Delivery::nothing ? timing_.prepare_limit : timing_.unpack_limit;
 }
 
-// None before the host was told what to prepare.
+// Nothing before the host was told what to prepare.
 std::optional<Instant> Run::prepare_deadline(const HostRun& host) const {
   if (host.state != HostState::preparing || context_awaited_) return std::nullopt;
   const bool awaits_memory = host.blocked && host.blocked->is_gpu_memory;

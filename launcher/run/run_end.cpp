@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run ends: watching over the hosts, stopping them, and giving up those that do not stop.
+// How a run ends: checking the hosts, stopping them, and giving up those that do not stop.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace train {
 
-// At the next moment when something may be due for this host.
+// Schedules the next check of this host.
 void Run::look_again(int host) {
   const HostRun& h = hosts_[host];
   if (const auto deadline = prepare_deadline(h)) checks_.look(host, *deadline);
@@ -28,7 +28,7 @@ void Run::handle(const run_event::Tick&) {
 void Run::check(int host) {
   const HostRun& h = hosts_[host];
   if (h.state == HostState::finished || h.state == HostState::failed) return;
-  // It cannot say more now, and has time for it when it is back.
+  // A host that is away cannot report progress now; it gets time when it is back.
   if (connections_.is_away(host)) return checks_.look(host, now_ + connections_.timing().heartbeat);
   if (const auto deadline = prepare_deadline(h); deadline && now_ >= *deadline)
     return let_go(host, not_ready(h));
@@ -58,7 +58,7 @@ void Run::handle(const run_event::StopRequested& event) {
   if (has_notice) return stop({rules_.stop_grace}, {});
   if (++stop_requests_ > 2) return give_up_waiting();
   if (stop_requests_ == 2) return stop(kill_at_once, {});
-  // A failure that came before stays the cause.
+  // An earlier failure stays the cause.
   if (!has_failed()) {
     outcome_.stop_signal = event.signal;
     interrupted_at_ = now_;
@@ -84,7 +84,7 @@ void Run::stop(const message::Stop& how, const std::optional<std::string>& why) 
   const Instant deadline = signal_at + how.grace + timing_.stop_slack;
   signal_at_ = signal_at_ ? std::min(*signal_at_, signal_at) : signal_at;
   stop_by_ = stop_by_ ? std::min(*stop_by_, deadline) : deadline;
-  // A later request repeats the stop only when it leaves less time.
+  // A later request repeats the stop only if it leaves less time.
   const bool is_first = !stop_sent_;
   if (is_first || how.notice + how.grace < stop_sent_->notice + stop_sent_->grace) {
     stop_sent_ = how;
@@ -93,7 +93,7 @@ void Run::stop(const message::Stop& how, const std::optional<std::string>& why) 
   check_over();
 }
 
-// For a host that may not have heard of the stop: its ranks get what is left of the notice.
+// The Stop for a host that may have missed it: its ranks get the rest of the notice.
 message::Stop Run::stop_from_now() const {
   message::Stop how = *stop_sent_;
   const nanoseconds left = std::max(*signal_at_ - now_, nanoseconds(0));
@@ -128,8 +128,8 @@ void Run::check_over() {
   if (phase_ != RunPhase::over && settled == static_cast<int>(hosts_.size())) finish();
 }
 
-// Its ranks outlive any silence, so that no other attempt may begin without a word of it. What the
-// user stops ends all the same.
+// With an unlimited wait, ranks outlive any silence, so no other attempt may begin before the host
+// reports their end. A stop by the user ends the run in any case.
 bool Run::awaits_lost_hosts() const { return stop_requests_ == 0 && connections_.waits_for_ever(); }
 
 bool Run::is_awaited(int host) const { return awaits_lost_hosts() && connections_.is_away(host); }
@@ -139,7 +139,7 @@ std::optional<Instant> Run::gives_up_by() const {
 }
 
 // All hosts that are still running were told to stop. One that leaves pings unanswered is lost, and
-// may have been lost before anything else failed; the others are merely slow.
+// may have been lost before anything else failed; the others are just slow.
 void Run::give_up_waiting() {
   outcome_.is_cut_short = true;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {

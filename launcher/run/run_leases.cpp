@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hosts are to hold for the task before its ranks start.
+// The leases that hosts take for the task before its ranks start.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_told = 4;
 
-// Without for how long: who waits is told of it once, as long as the words are the same.
+// The text has no durations: a waiting user is told again only when the text changes.
 Error held_by_others(const std::vector<LeaseHolder>& in_the_way) {
   std::vector<Diagnostic> problems;
   for (const LeaseHolder& holder : in_the_way) {
@@ -62,7 +62,7 @@ void Run::act_on_leases() {
   if (!conflict) return decide_start();
   const Error why = held_by_others(conflict->in_the_way);
   if (!keeps_hosts()) return let_go(conflict->host, why);
-  // Its agent stays, and is to be done with this attempt.
+  // The agent stays, and must end this attempt.
   act(host_action::Send{conflict->host, kill_at_once});
   host_failed(conflict->host, why);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// By which of their networks the hosts of a trial reach each other.
+// By which network the hosts of a trial reach each other.
 #include <algorithm>
 
 #include "config_schema/hosts/host_address.hpp"
@@ -7,14 +7,14 @@
 
 namespace train {
 
-// Hosts that are all reached by loopback are one machine.
+// If all hosts are reached by loopback, they are one machine.
 bool Run::is_one_machine() const {
   for (int host = 0; host < connections_.count(); ++host)
     if (!is_loopback(connections_.address(host))) return false;
   return true;
 }
 
-// All hosts are ready.
+// Called when all hosts are ready.
 void Run::look_for_networks() {
   if (!rules_.looks_for_networks || networks_.has_begun()) return;
   std::vector<NetworkRound::OfHost> hosts;
@@ -38,7 +38,7 @@ void Run::act_on_networks() {
   }
 }
 
-// Nothing waits for one that comes late, or while everything is being stopped.
+// A late answer, or one that comes while everything is being stopped, is not used.
 void Run::receive(int host, const message::Probed& m) {
   const HostRun& h = hosts_[host];
   if (h.was_stopped_early || (h.state == HostState::ready && phase_ != RunPhase::connecting))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes known of hosts: that they can be talked to, can be again, or cannot any more.
+// News of hosts: they can be talked to, can be talked to again, or not any more.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,19 +45,19 @@ void Run::hear(const host_news::Printed& news) {
   if (!h.finish_by) return;
   h.late_bytes += news.bytes;
   await_finish(h);
-  // What its ranks said last comes behind all that they had said. Whoever stops a task by hand does
-  // not wait for that.
+  // The last output of a failing rank comes after all its earlier output, so a stop after a failure
+  // waits for it. A stop by the user does not.
   const Instant limit = std::min(now_ + timing_.stop_slack, h.drain_by);
   if (stop_by_ && stop_requests_ == 0) stop_by_ = std::max(*stop_by_, limit);
 }
 
-// Its ranks have ended. A host may print without an end: it is not waited for without one.
+// The ranks have ended. The limit also holds for a host that prints endlessly.
 void Run::await_finish(HostRun& host) {
   host.finish_by = std::min(now_ + timing_.finish_limit, host.drain_by);
 }
 
-// What it cannot say while it is out of reach it may say later, but not by being so again and
-// again.
+// A host that was out of reach gets more time to report, by at most one window in all, so that
+// repeated outages do not extend it further.
 void Run::extend_drain_deadline(HostRun& host, const AlignedInstant& away) {
   const nanoseconds window = connections_.timing().reconnect_window;
   const nanoseconds missed =
@@ -68,21 +68,21 @@ void Run::extend_drain_deadline(HostRun& host, const AlignedInstant& away) {
 
 void Run::hear(const host_news::Lost& news) { host_failed(news.host, news.why, news.left); }
 
-// On a new stream, or on the one that was.
+// On a new stream, or on the old one.
 void Run::hear(const host_news::Resumed& news) {
   HostRun& h = hosts_[news.host];
   h.was_resumed = true;
-  // All that is known of its ranks is said once more.
+  // The agent repeats all facts about its ranks.
   h.repetitions.expect(2 * trial_.hosts[news.host].rank_count);
   if (h.finish_by) {
     extend_drain_deadline(h, news.away);
     await_finish(h);
   }
   if (h.state == HostState::connecting) return prepare(news.host);
-  // What told it to prepare may have been lost with the old stream.
+  // The Prepare may have been lost with the old stream.
   if (h.state == HostState::preparing && !context_awaited_ && status_in(news.hello) == nullptr)
     act(run_action::SendPrepare{news.host});
-  // So may the question what it reaches, or the answer.
+  // The probe request, or its answer, may have been lost too.
   if (h.state == HostState::ready && networks_.is_expected(news.host)) {
     networks_.ask_again(news.host, now_);
     act_on_networks();
@@ -90,7 +90,7 @@ void Run::hear(const host_news::Resumed& news) {
   if (h.state == HostState::running) resume_ranks(news);
 }
 
-// What the agent says of this attempt; nothing when it does not know it.
+// The agent's status of this attempt; null if the agent does not know it.
 const message::AttemptStatus* Run::status_in(const message::Hello& hello) const {
   const auto found =
       std::find_if(hello.attempts.begin(), hello.attempts.end(),
@@ -106,20 +106,19 @@ void Run::resume_ranks(const host_news::Resumed& news) {
   hosts_[host].own_stop = stop;
   if (phase_ == RunPhase::stopping) {
     if (stop_sent_) act(host_action::Send{host, stop_from_now()});
-  } else if (status == nullptr ||
-             !status->has_started) {  // what told it to was lost with the old stream
+  } else if (status == nullptr || !status->has_started) {  // Go was lost with the old stream
     act(run_action::SendGo{host});
   } else if (stop != message::OwnStop::none && stop != message::OwnStop::failure) {
     host_in_trouble(host, news.away, make_error(ErrorClass::host, words_of(stop)));
   }
 }
 
-// It may have died at any moment since it was last heard.
+// The host may have died at any moment since it was last heard.
 AlignedInstant Run::lost_since(int host) const {
   return sometime(connections_.last_heard(host), now_);
 }
 
-// The host cannot be talked to any more, or is not worth it.
+// The host cannot be talked to any more, or has broken the rules.
 void Run::let_go(int host, Error why) {
   const HostState state = hosts_[host].state;
   if (state == HostState::failed || state == HostState::finished) return;
@@ -135,7 +134,7 @@ void Run::host_failed(int host, Error why, const message::LeftBehind& left) {
   if (was_running || !left.survivors.empty())
     outcome_.leftovers.push_back(
         {host, left.survivors, left.more_survivors, why.diagnostics.front().message});
-  // When all its ranks have ended, only the last of their output and the tidying up are lost.
+  // If all its ranks have ended, only the rest of their output and the clean-up are lost.
   if (was_running && h.ranks_left == 0) return check_over();
   const PlannedHost& planned = trial_.hosts[host];
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of all hosts are told when they start: where they meet, and what their slots are.
+// What the ranks of all hosts are told when they start: the rendezvous address, and the meaning of
+// slots.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +14,14 @@
 
 namespace train {
 
-// The address at which other hosts reach this machine; empty when none is known.
+// The address at which other hosts reach this machine; empty if none is known.
 std::string Run::address_of_this_machine() const {
   struct Source {
     const std::string& (TrialConnections::*address)(int host) const;
-    bool is_local;  // of hosts that are this machine, else of the others
+    bool is_local;  // of hosts that are this machine; false: of the others
   };
-  // In this order: what the hosts file says of this machine; this end of the connections to other
-  // hosts, then to their jump hosts; the only address that this machine has.
+  // In this order: what the hosts file says of this machine; the launcher's end of the connections
+  // to other hosts, then to their jump hosts; the only address of this machine.
   const Source sources[] = {{&TrialConnections::own_address, true},
                             {&TrialConnections::own_address, false},
                             {&TrialConnections::likely_own_address, false},
@@ -34,8 +35,8 @@ std::string Run::address_of_this_machine() const {
   return {};
 }
 
-// The address at which the other hosts reach this one: that at which they have, else that by which
-// the launcher does.
+// The address at which the other hosts reach this one: the one that they have probed, else the one
+// by which the launcher reaches it.
 Result<std::string> Run::address_of(int host) const {
   const std::string& reached = connections_.address(host);
   if (hosts_.size() == 1 || is_one_machine()) return "127.0.0.1";
@@ -48,11 +49,11 @@ Result<std::string> Run::address_of(int host) const {
               "give it an 'address' or an 'interface' in the hosts file");
 }
 
-// Ports come in the order of `PortNeeds`.
+// Ports are in the order of `PortNeeds`.
 Result<message::Go> Run::start_message_of_hosts() const {
   message::Go start;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
-    if (host > 0 && hosts_[host].held_ports.empty()) continue;  // nobody asks for its address
+    if (host > 0 && hosts_[host].held_ports.empty()) continue;  // its address is not needed
     const auto address = address_of(host);
     if (!address)
       return tl::make_unexpected(
@@ -70,7 +71,7 @@ Result<message::Go> Run::start_message_of_hosts() const {
   return start;
 }
 
-// Each host has told the mark that it found in the folder for checkpoints, where there is one.
+// Checks that all hosts report the same mark of the checkpoint folder, if there is a folder.
 Result<void> Run::check_checkpoints() const {
   std::map<std::string, std::vector<std::string>> hosts_of;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hosts say of their troubles: file systems that do not answer, ports that others took, agents
+// Problems that hosts report: file systems that do not answer, ports taken by other users, agents
 // that fail.
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// For all hosts together: more lines would only scroll by.
+// For all hosts together: more lines would only scroll past.
 constexpr int most_notes = 3;
 
 constexpr const char* mend_file_system =
@@ -49,7 +49,7 @@ void Run::receive(int host, const message::Blocked& m) {
   act(host_action::Note{std::move(text)});
 }
 
-// An agent repeats what it waits for: what it has not repeated lately, it waits for no more.
+// An agent repeats what it waits for: without a recent repetition, it no longer waits.
 Error Run::not_ready(const HostRun& host) const {
   if (host.blocked && now_ - host.blocked_at <= 3 * connections_.timing().heartbeat)
     return make_error(
@@ -61,8 +61,8 @@ Error Run::not_ready(const HostRun& host) const {
       "look for a hanging file system under the working directory or PATH, or a busy host");
 }
 
-// The port was taken at some moment since the ranks were told to start. With that instant the
-// failure counts before those of ranks that could not use the port.
+// The port was taken at some moment since the ranks were told to start. With that instant, the
+// failure counts before the failures of ranks that could not use the port.
 void Run::receive(int host, const message::PortTaken& m) {
   HostRun& h = hosts_[host];
   const bool is_held =
@@ -79,7 +79,7 @@ void Run::receive(int host, const message::PortTaken& m) {
                  "have the administrator ask that user"));
 }
 
-// A launcher whose disk is slow for long goes in and out of this: that is not said without end.
+// A launcher with a slow disk may enter and leave this state often: the number of notes is limited.
 void Run::receive(int host, const message::OutputBlocked& m) {
   constexpr int most_said = 3;
   HostRun& h = hosts_[host];
@@ -129,7 +129,7 @@ void Run::receive(int host, const message::AgentFailed& m) {
   let_go(host, why);
 }
 
-// The host can still be talked to: it is stopped like all others, and says what became of its
+// The host can still be talked to: it is stopped like all others, and reports the ends of its
 // ranks.
 void Run::host_in_trouble(int host, const AlignedInstant& since, Error why) {
   failures_.push_back({since, with_context(std::move(why), fmt::format("host '{}'", name(host))),

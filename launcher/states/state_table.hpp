@@ -9,7 +9,7 @@
 
 namespace train {
 
-/// A state of a machine, what it means, and what may come next.
+/// A state of a machine, its meaning, and the possible next states.
 template <class State>
 struct StateRow {
   State state;
@@ -18,8 +18,8 @@ struct StateRow {
   std::vector<State> next;  ///< none: the end
 };
 
-/// All states of a machine. The first row is where it begins. No state comes twice on any way
-/// through it, so that every machine ends.
+/// All states of a machine. The first row is the initial state. No path through the table visits a
+/// state twice, so every machine ends.
 template <class State>
 class StateTable {
  public:
@@ -42,7 +42,7 @@ class StateTable {
   std::vector<StateRow<State>> rows_;
 };
 
-/// The state of one machine. It changes only as its table says.
+/// The state of one machine. It changes only as its table allows.
 template <class State>
 class TrackedState {
  public:
@@ -53,13 +53,13 @@ class TrackedState {
 
   // Reads like the state itself.
   operator State() const { return path_.back(); }  // NOLINT(google-explicit-constructor)
-  /// As the table has it.
+  /// The name in the table.
   auto name() const { return table_->row(path_.back()).name; }
   /// Every state so far, oldest first.
   const std::vector<State>& path() const { return path_; }
 
-  /// To become what it is already is no change. One that the table does not have is a bug: it
-  /// throws std::logic_error, which says the way so far.
+  /// Changing to the current state has no effect. A change that the table does not allow is a bug:
+  /// it throws std::logic_error with the path so far.
   void become(State next) {
     if (next == path_.back()) return;
     if (!table_->allows(path_.back(), next)) {

@@ -14,9 +14,9 @@
 
 namespace train {
 
-// What is said over a connection to `agent exec` (`AgentCall::Verb::exec`), in frames: first an
-// exec_talk::Start, then what is typed, printed and told, and last an exec_talk::End. Whoever asked
-// for it ends it by closing the connection.
+// The protocol of a connection to `agent exec` (`AgentCall::Verb::exec`), in frames: first an
+// exec_talk::Start, then input, output and messages, and last an exec_talk::End. The client ends
+// the command by closing the connection.
 
 struct TerminalSize {
   int rows = 0;
@@ -30,9 +30,9 @@ namespace exec_talk {
 struct Start {
   int rank = 0;
   std::vector<std::string> command;      ///< program and arguments, at least one
-  std::optional<TerminalSize> terminal;  ///< it gets a terminal; nothing: pipes
+  std::optional<TerminalSize> terminal;  ///< set: it gets a terminal; nothing: pipes
   std::string terminal_type = {};        ///< TERM
-  int trial = 0;                         ///< of a search: the rank is this trial's
+  int trial = 0;                         ///< in a search: the trial of the rank
   bool operator==(const Start&) const = default;
 };
 /// To the host: the terminal has another size now.
@@ -45,29 +45,29 @@ struct Signal {
   int number = 0;
   bool operator==(const Signal&) const = default;
 };
-/// To the host: nothing is typed any more.
+/// To the host: the end of the input.
 struct EndOfInput {
   bool operator==(const EndOfInput&) const = default;
 };
-/// A sign of life: from the asker every few seconds, and from the host in answer. Whoever hears
-/// nothing for `longest_exec_silence` takes the other one for gone.
+/// A heartbeat: from the client every few seconds, and from the host in answer. A side that hears
+/// nothing for `longest_exec_silence` considers the other one gone.
 struct Alive {
   bool operator==(const Alive&) const = default;
 };
-/// How many bytes of the other's were taken since the beginning. To the host: of what is printed,
-/// which were written where the asker prints; it reads at most `exec_window` more of the command.
-/// From the host: of what is typed, by the command; the asker sends at most `exec_window` more.
+/// How many bytes of the other side were consumed since the beginning. To the host: bytes of output
+/// that the client has written; the host reads at most `exec_window` more from the command. From
+/// the host: bytes of input that the command has read; the client sends at most `exec_window` more.
 struct Taken {
   std::uint64_t bytes = 0;
   bool operator==(const Taken&) const = default;
 };
-/// From the host: how it ended. One of them is set.
+/// From the host: how the command ended. Exactly one of code, signal and refusal is set.
 struct End {
   std::optional<int> code = {};  ///< 0 .. 255
   std::optional<int> signal = {};
   std::string refusal = {};  ///< why it was not started
-  bool is_missing = false;   ///< of a refusal: the program is not there
-  bool rank_ended = false;   ///< and it was killed therefore
+  bool is_missing = false;   ///< for a refusal: the program does not exist
+  bool rank_ended = false;   ///< and the command was killed for that
   bool operator==(const End&) const = default;
 };
 
@@ -80,22 +80,22 @@ using ExecMessage =
 inline constexpr milliseconds exec_alive_period{5'000};
 inline constexpr milliseconds longest_exec_silence{30'000};
 
-/// What is printed and not yet taken, while the command runs. What it has left in its pipes comes
-/// on top, at its end: at most `longest_exec_rest` of each stream.
+/// Limit of output that is sent and not yet consumed, while the command runs. The rest that it
+/// leaves in its pipes at its end comes in addition: at most `longest_exec_rest` of each stream.
 inline constexpr std::uint64_t exec_window = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t longest_exec_rest = std::uint64_t{4} << 20;
 
 /// The longest piece of a stream in one frame.
 inline constexpr std::size_t longest_exec_piece = 64u << 10;
 
-/// As a frame of kind `control`.
+/// Encodes a frame of kind `control`.
 std::string encode_exec(const ExecMessage& message);
-/// The payload of one; class `host` when it is none.
+/// Decodes the payload of such a frame; class `host` if it is malformed.
 Result<ExecMessage> decode_exec(std::string_view payload);
 
 /// Bytes of stream 0, 1 or 2 as a frame of kind `output`.
 std::string encode_exec_bytes(int stream, std::string_view bytes);
-/// The payload of one.
+/// The payload of such a frame.
 struct ExecBytes {
   int stream = 0;
   std::string_view bytes;

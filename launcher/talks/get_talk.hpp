@@ -12,31 +12,31 @@
 
 namespace train {
 
-// What is said over a connection to `agent get` (`AgentCall::Verb::get`), in frames: first a
-// get_talk::Start, then from the host what it has found, and last a get_talk::End. Whoever asked
-// for it ends it by closing the connection.
+// The protocol of a connection to `agent get` (`AgentCall::Verb::get`), in frames: first a
+// get_talk::Start, then from the host what it has found, and last a get_talk::End. The client ends
+// the transfer by closing the connection.
 //
-// A folder is sent as its entries one after the other, each with all that is in it, and a
-// FolderEnd; a file as its content in frames of kind `output`, none of them empty, and a FileEnd.
-// Neither side holds more than `get_window` of it.
+// A folder is sent as its entries in sequence, each with all its contents, and a FolderEnd. A file
+// is sent as its content in frames of kind `output`, none of them empty, and a FileEnd. Neither
+// side holds more than `get_window` of it.
 
 namespace get_talk {
 
-/// To the host: what is wanted.
+/// To the host: the file or folder to send.
 struct Start {
   std::string path;         ///< of a file or folder; absolute, or below `directory`
-  std::string directory;    ///< in which the rank started
-  bool in_context = false;  ///< that is relative to the task's copy of its context
+  std::string directory;    ///< the working directory of the rank
+  bool in_context = false;  ///< `directory` is relative to the task's copy of its context
   bool operator==(const Start&) const = default;
 };
-/// To the host: so many bytes of frames, with their headers, were taken from it since the
-/// beginning. It sends at most `get_window` more.
+/// To the host: this many bytes of its frames, headers included, were consumed since the beginning.
+/// The host sends at most `get_window` more.
 struct Taken {
   std::uint64_t bytes = 0;
   bool operator==(const Taken&) const = default;
 };
-/// A sign of life: from the asker every few seconds, and from the host in answer. Whoever hears
-/// nothing for `longest_get_silence` takes the other one for gone.
+/// A heartbeat: from the client every few seconds, and from the host in answer. A side that hears
+/// nothing for `longest_get_silence` considers the other one gone.
 struct Alive {
   bool operator==(const Alive&) const = default;
 };
@@ -44,39 +44,39 @@ struct Alive {
 enum class Kind { file, folder, link };
 std::string_view to_string(Kind kind);
 
-/// What tells a file or folder from all others, also to another machine that has the same file
-/// system: its number, with a time of it that does not come twice. Empty: not known.
+/// Identifies a file or folder, also for another machine with the same file system: its number,
+/// with a time stamp that does not occur twice. Empty: not known.
 struct Identity {
-  std::string born = {};     ///< with the time when it was made; some file systems keep none
+  std::string born = {};     ///< with the time of its creation; some file systems do not keep it
   std::string changed = {};  ///< with the time of its last change
   bool operator==(const Identity&) const = default;
 };
 bool is_same(const Identity& one, const Identity& other);
 
-/// From the host, first: what is there.
+/// From the host, first: what was found.
 struct Found {
-  Kind kind = Kind::file;  ///< never a link: that is followed
+  Kind kind = Kind::file;  ///< never a link: links are followed
   std::string path;        ///< absolute
   unsigned mode = 0;       ///< at most 0777, as everywhere here
   std::uint64_t size = 0;  ///< of a file
   Identity identity = {};
   bool operator==(const Found&) const = default;
 };
-/// From the host: the next thing in the folder that is open.
+/// From the host: the next entry of the open folder.
 struct Entry {
   Kind kind = Kind::file;
   std::string name;  ///< `is_entry_name`
   unsigned mode = 0;
   std::uint64_t size = 0;  ///< of a file
-  std::string target;      ///< of a link, wherever it leads
+  std::string target;      ///< of a link, which may lead anywhere
   bool operator==(const Entry&) const = default;
 };
-/// From the host: the file that is open is over.
+/// From the host: the open file ends.
 struct FileEnd {
-  bool is_whole = true;  ///< else a Trouble has just said why, and what came is worth nothing
+  bool is_whole = true;  ///< false: a Trouble has just said why, and the content is worthless
   bool operator==(const FileEnd&) const = default;
 };
-/// From the host: the folder that is open is over.
+/// From the host: the open folder ends.
 struct FolderEnd {
   bool operator==(const FolderEnd&) const = default;
 };
@@ -84,10 +84,10 @@ struct FolderEnd {
 struct Trouble {
   std::string path;      ///< absolute
   std::string why;       ///< "is a socket", "cannot be read: permission denied"
-  bool is_loss = false;  ///< it should have been; else it is of a kind that cannot travel
+  bool is_loss = false;  ///< it should have been sent; false: its kind cannot be sent
   bool operator==(const Trouble&) const = default;
 };
-/// From the host, last: all was sent, or nothing, and why.
+/// From the host, last: everything was sent, or nothing, with the reason.
 struct End {
   std::string refusal = {};
   std::string hint = {};  ///< of a refusal
@@ -105,34 +105,34 @@ inline constexpr milliseconds longest_get_silence{30'000};
 inline constexpr std::uint64_t get_window = std::uint64_t{8} << 20;
 /// The longest piece of a file in one frame.
 inline constexpr std::size_t longest_get_piece = max_output_payload;
-/// The longest path that is said; of one that is longer, the end.
+/// The longest path in a message; a longer one is cut to its end.
 inline constexpr std::size_t longest_get_path = 4'096;
-/// Folders within folders, and entries in all.
+/// Limits of the depth of folders and of the number of entries.
 inline constexpr int deepest_get_folder = 256;
 inline constexpr std::uint64_t most_get_entries = 10'000'000;
 
-/// What a folder may have in it: not empty, "." or "..", no '/' and no NUL, at most 255 bytes.
+/// A legal name of an entry: not empty, "." or "..", no '/' and no NUL, at most 255 bytes.
 bool is_entry_name(std::string_view name);
 
-/// The name of what has not come whole yet, beside where it will be. A host leaves such things out:
-/// it may be the machine on which they are made.
+/// The name of a file or folder while it is incomplete, beside its final place. A host does not
+/// send things with such names: it may be the machine on which they are made.
 std::string get_part_name(std::uint64_t random_bits);
 bool is_get_part(std::string_view name);
 
-/// As a frame of kind `control`.
+/// Encodes a frame of kind `control`.
 std::string encode_get(const GetMessage& message);
-/// The payload of one; class `host` when it is none.
+/// Decodes the payload of such a frame; class `host` if it is malformed.
 Result<GetMessage> decode_get(std::string_view payload);
 
-/// Bytes that a frame with this payload takes on the wire, as `Taken` counts them.
+/// The size of a frame with this payload on the wire, as `Taken` counts it.
 std::uint64_t get_frame_size(std::string_view payload);
 
-/// Checks that what a host says comes in an order that makes sense: nothing before Found, an entry
-/// only in a folder, content only in a file and as much as was announced, no file that is not whole
-/// without a word of why, nothing after End.
+/// Checks the order of a host's messages: nothing before Found, an entry only in a folder, content
+/// only in a file and as much as was announced, no incomplete file without a Trouble, nothing after
+/// End.
 class GetOrder {
  public:
-  /// Class `host` when nobody says that now.
+  /// Class `host` if this message is not allowed now.
   Result<void> take(const GetMessage& message);
   Result<void> take_content(std::size_t bytes);
   /// The host has said End.
@@ -145,7 +145,7 @@ class GetOrder {
   bool is_over_ = false;
   bool is_file_open_ = false;
   std::uint64_t left_ = 0;           ///< of that file
-  bool is_file_in_trouble_ = false;  ///< it was said why that file does not come whole
+  bool is_file_in_trouble_ = false;  ///< a Trouble has said why the file is incomplete
   int open_folders_ = 0;
   std::uint64_t entries_ = 0;
 };

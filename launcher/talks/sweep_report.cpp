@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-// A command has at most 200 bytes, which take four times as much where they are no text.
+// A command has at most 200 bytes, which take four times as much if they are not text.
 constexpr std::size_t most_written_survivors = 50;
 constexpr int most_processes = 1 << 22;
 

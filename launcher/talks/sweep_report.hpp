@@ -10,25 +10,25 @@
 
 namespace train {
 
-/// What a host says that was asked to end what a dead agent has left there.
+/// The answer of a host that was asked to end what a dead agent has left there.
 struct SweepReport {
-  bool is_running = false;   ///< the agent is not dead: nothing was touched
-  bool found_state = false;  ///< it had no time to tidy up
-  int ended = 0;             ///< processes that are gone now
+  bool is_running = false;   ///< the agent still lives: nothing was touched
+  bool found_state = false;  ///< the agent had not cleaned up
+  int ended = 0;             ///< number of processes ended by the sweep
   std::vector<message::Survivor> survivors = {};
-  /// The agent was not dead, and was told to stop its ranks and leave. Not sent: whoever has told
-  /// it knows.
+  /// The living agent was told to stop its ranks and leave. Not sent: set by the launcher that has
+  /// told it.
   bool was_dismissed = false;
 
   bool operator==(const SweepReport&) const = default;
 };
 
-/// Longest text of a report; of more survivors than fit, the first are told.
+/// Longest text of a report; only the first survivors are sent if not all fit.
 constexpr std::size_t longest_sweep_report = 64u << 10;
 
-/// One line, its end included.
+/// Encodes one line, with its newline.
 std::string encode_sweep_report(const SweepReport& report);
-/// The line without its end; class `host` when it is none.
+/// Decodes the line without its newline; class `host` if it is malformed.
 Result<SweepReport> decode_sweep_report(std::string_view line);
 
 }  // namespace train

@@ -13,35 +13,36 @@
 
 namespace train {
 
-// What is said over the stream of `AgentCall::Verb::wait`, a line each. The host makes the ticket
-// with the first line, removes it when its input ends, and ends.
+// The protocol of `AgentCall::Verb::wait`, one line each. The host makes the ticket on the first
+// line; when its input ends, it removes the ticket and ends.
 
-/// The least that each side says while nothing changes: an empty line.
+/// Each side sends at least this often; an empty line if nothing has changed.
 constexpr milliseconds wait_sign_of_life{5'000};
-/// Without a word for so long the other side has gone.
+/// A side that is silent for this long is considered gone.
 constexpr milliseconds wait_silence{30'000};
 
-/// From the launcher: the ticket, as it is from now on.
+/// From the launcher: the ticket, as of now.
 struct WaitTicket {
   Ticket ticket;
-  std::string directory = {};  ///< in which it lies, as `LeaseRequest::directory`; the first counts
+  /// Lease folder, as `LeaseRequest::directory`; only the first one counts.
+  std::string directory = {};
 
   bool operator==(const WaitTicket&) const = default;
 };
 std::string encode_wait_ticket(const WaitTicket& ticket);
-/// Class `host` when it is none. The line is without its end.
+/// Class `host` if it is malformed. The line has no newline.
 Result<WaitTicket> decode_wait_ticket(std::string_view line);
 
-/// From the host, first once the ticket is there, then whenever any of it has changed.
+/// From the host, first once the ticket exists, then whenever any of it has changed.
 struct WaitReport {
-  std::int64_t arrived_ns = 0;       ///< of the ticket; Unix time, by the host's clock
+  std::int64_t arrived_ns = 0;       ///< arrival of the ticket; Unix time, by the host's clock
   std::vector<Ticket> tickets = {};  ///< of other tasks; the first `most_tickets` in the line
   HostReport host = {};
 
   bool operator==(const WaitReport&) const = default;
 };
 std::string encode_wait_report(const WaitReport& report);
-/// Class `host` when it is none. The line is without its end.
+/// Class `host` if it is malformed. The line has no newline.
 Result<WaitReport> decode_wait_report(std::string_view line);
 
 inline constexpr std::size_t longest_wait_ticket = std::size_t{16} << 10;

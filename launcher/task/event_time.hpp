@@ -9,9 +9,8 @@
 
 namespace train {
 
-/// When things happen, by the wall clock. All that happens at one instant of `clock` has one time,
-/// from one reading, whoever asks for it: what happens one after the other has times in that order,
-/// unless the wall clock is set back.
+/// Wall-clock times of events. All events at one instant of `clock` have the same time, from one
+/// reading. Times of later events are not earlier, unless the wall clock is set back.
 class EventTime {
  public:
   /// Reads the wall clock: the time since the Unix epoch.

@@ -55,7 +55,7 @@ ExperimentOverrides overrides_of(const json& document) {
   overrides.global_batch = count_or_null(document, "batch");
   overrides.settings = texts_of(document, "settings");
   overrides.command = texts_of(document, "command");
-  // An earlier train had no such default: one rank, and hosts as for a file.
+  // Earlier versions had no such default: one rank, and hosts as for a file.
   if (document.contains("workers")) overrides.workers = int_or_null(document, "workers");
   return overrides;
 }

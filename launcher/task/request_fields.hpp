@@ -14,7 +14,7 @@
 
 namespace train {
 
-// What the documents that keep a task's request have in common. Readers throw `Malformed`, which
+// Fields shared by the documents that keep a task's request. Readers throw `Malformed`, which
 // `read_request` catches.
 
 nlohmann::json or_null(const std::optional<int>& value);
@@ -25,13 +25,13 @@ std::vector<std::string> texts_of(const nlohmann::json& object, const char* name
 std::optional<int> int_or_null(const nlohmann::json& object, const char* name);
 std::optional<std::uint64_t> count_or_null(const nlohmann::json& object, const char* name);
 
-/// Adds what the command line has changed of the experiment.
+/// Adds the command line's changes of the experiment.
 void add_overrides(nlohmann::json& document, const ExperimentOverrides& overrides);
-/// The reverse, but for `max_runtime`, which an early document lacks.
+/// The reverse, except for `max_runtime`, which early documents lack.
 ExperimentOverrides overrides_of(const nlohmann::json& document);
 
-/// Reads the one JSON object that is the text. Class `no_input`, with `words` before the reason,
-/// when it is none, or when `read` throws `Malformed`.
+/// Reads the text as one JSON object. Class `no_input`, with `words` before the reason, if it is
+/// not one, or if `read` throws `Malformed`.
 Result<void> read_request(std::string_view text, const char* words,
                           const std::function<void(const nlohmann::json& document)>& read);
 

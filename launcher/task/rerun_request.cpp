@@ -19,13 +19,13 @@ namespace {
 
 constexpr int version = 1;
 
-// Whether "a.b=value" is, or has inside of it, the value of a secret key.
+// Whether "a.b=value" sets a secret key, or contains one in its value.
 bool has_secret(const std::string& setting) {
   const std::size_t equals = setting.find('=');
   const std::string key = setting.substr(0, equals);
   if (is_secret_path(key)) return true;
   if (equals == setting.npos) return false;
-  // The same as an experiment has it.
+  // The same setting as the text of an experiment.
   std::string text;
   std::string indentation;
   for (const std::string_view part : split(key, '.')) {

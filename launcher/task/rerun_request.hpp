@@ -12,41 +12,42 @@
 
 namespace train {
 
-/// Where the hosts of a launch are from.
+/// Where the hosts of a launch come from.
 enum class HostSource {
   named,         ///< -H, --hostfile or $TRAIN_HOSTFILE
-  allocation,    ///< of a scheduler
-  this_machine,  ///< nothing else said any
+  allocation,    ///< from a scheduler
+  this_machine,  ///< default
 };
 
 std::string_view to_string(HostSource source);
 
-/// What a task was launched with, as its user wrote it: enough to launch the same once more, by a
-/// later train as well. It is kept as long as the record of the task, and has neither secrets nor
-/// values of the launcher's environment (`TaskRequest` has, and ends with the task).
+/// What the user launched, as written: enough to launch the same again, also by a later version of
+/// train. It is kept as long as the record of the task. It has neither secrets nor values of the
+/// launcher's environment (`TaskRequest` has them, and is removed with the end of the task).
 struct RerunRequest {
-  std::string config;                 ///< the name of the experiment's file; empty: there was none
+  std::string config;                 ///< name of the experiment's file; empty: there was none
   std::string experiment_text;        ///< with "(redacted)" in place of secrets
-  bool has_redactions = false;        ///< there were some
-  ExperimentOverrides overrides;      ///< without the settings that have secrets
-  std::vector<std::string> withheld;  ///< the keys of these
-  std::optional<HostSource> host_source;  ///< nothing: an earlier train has not kept it
-  std::string host_list;                  ///< -H
-  std::string host_file;                  ///< --hostfile, or what the environment said in its place
-  std::string host_text;                  ///< what was in it
+  bool has_redactions = false;        ///< whether there were secrets
+  ExperimentOverrides overrides;      ///< without settings that contain secrets
+  std::vector<std::string> withheld;  ///< the keys of those settings
+  /// Nothing: written by an earlier version, which did not keep it.
+  std::optional<HostSource> host_source;
+  std::string host_list;  ///< -H
+  std::string host_file;  ///< --hostfile, or the file named by the environment
+  std::string host_text;  ///< contents of that file
   std::optional<std::string> include;
   std::optional<std::string> exclude;
   std::optional<TransportKind> transport;
   std::optional<std::string> context;  ///< --context
-  std::string directory;  ///< the launcher's own, absolute: what is relative is so to it
+  std::string directory;  ///< the launcher's working directory, absolute; base of relative paths
 };
 
-/// Takes secrets out of the experiment and the settings of a request that has none redacted yet.
+/// Removes secrets from the experiment and the settings of a request; to be called once.
 void redact(RerunRequest& request);
 
 /// As one JSON document.
 std::string encode_rerun(const RerunRequest& request);
-/// The reverse. Class `no_input` when the text is none, or a newer train's.
+/// The reverse. Class `no_input` if the text is malformed, or written by a newer version.
 Result<RerunRequest> decode_rerun(std::string_view text);
 
 }  // namespace train

@@ -66,7 +66,7 @@ void Task::handle(const task_event::RanksStarting&) {
   if (!started_at_) started_at_ = now_;
 }
 
-// Nobody counts the time of a task that is being stopped.
+// A task that is being stopped has no time limit any more.
 std::optional<Instant> Task::runs_until() const {
   if (is_over_ || is_stopped_ || !started_at_ || !rules_.max_runtime) return std::nullopt;
   return *started_at_ + *rules_.max_runtime;
@@ -104,7 +104,7 @@ void Task::handle(const task_event::AttemptOver& event) {
   if (left == nanoseconds(0)) begin();
 }
 
-// A later request changes nothing here: the attempt that runs is told of each.
+// Later requests change nothing here: the running attempt is told of each of them.
 void Task::handle(const task_event::StopRequested& event) {
   is_stopped_ = true;
   if (attempts_.back() != AttemptState::waiting) return;
@@ -132,7 +132,7 @@ nanoseconds Task::delay_before(int number) const {
   return std::min(delay, longest);
 }
 
-// `now_` is the instant of the last event, and matters to none that follows.
+// `now_` is only the instant of the last event, and has no effect on later events.
 std::string Task::snapshot() const {
   std::string text = fmt::format("rules {} {} {};", rules_.max_restarts,
                                  rules_.restart_delay.count(), rules_.longest_delay.count());

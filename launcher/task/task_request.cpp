@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// Of a request that an earlier train has written it is missing.
+// Requests of earlier versions lack this field.
 std::optional<std::string> text_or_null(const json& object, const char* name) {
   const bool is_there = object.contains(name) && !object[name].is_null();
   return is_there ? std::optional(text_field(object, name)) : std::nullopt;
@@ -29,7 +29,7 @@ double real_field(const json& object, const char* name) {
   return value.get<double>();
 }
 
-// In parts, which no reading can round.
+// Stored in whole parts, so that no rounding occurs.
 Quantity quantity_field(const json& object, const char* name) {
   const auto quantity = Quantity::from_double(static_cast<double>(number_field(object, name)) /
                                               static_cast<double>(Quantity::scale));
@@ -119,7 +119,7 @@ Host host_of(const json& value) {
   host.device_indices = int_list_field(value, "device_indices", 0, INT32_MAX, most_indices);
   host.slot_indices = int_list_field(value, "slot_indices", 0, INT32_MAX, most_indices);
   host.interface = text_field(value, "interface");
-  if (value.contains("lease_directory"))  // not in those of before
+  if (value.contains("lease_directory"))  // requests of earlier versions lack it
     host.lease_directory = text_field(value, "lease_directory");
   host.env = map_of(value, "env");
   return host;
@@ -135,7 +135,7 @@ json json_of(const std::vector<EnvironmentEntry>& entries) {
   return list;
 }
 
-// Nothing that users want is left to the launch.
+// User variables have no at-launch values.
 std::vector<EnvironmentEntry> entries_of(const json& object, const char* name) {
   std::vector<EnvironmentEntry> entries;
   for (const json& entry : array_field(object, name))
@@ -155,7 +155,7 @@ json json_of(const HostUse& use) {
           {"custom", json_of(use.custom)}};
 }
 
-// By whom it was held does not matter to a plan.
+// The holder does not matter to a plan.
 HostUse use_of(const json& value) {
   HostUse use{.host = text_field(value, "host"), .holder = {}, .slots = {}};
   for (const json& slot : array_field(value, "slots"))
@@ -180,7 +180,7 @@ TaskRequest request_of(const json& value) {
   request.context_directory = text_field(value, "context");
   request.directory = text_field(value, "directory");
   request.is_detached = bool_field(value, "is_detached");
-  // Of a request that an earlier train has written the rest is missing.
+  // Requests of earlier versions lack the fields below.
   if (value.contains("is_strict")) request.is_strict = bool_field(value, "is_strict");
   if (value.contains("occupancy"))
     for (const json& use : array_field(value, "occupancy"))

@@ -13,26 +13,28 @@
 
 namespace train {
 
-/// What a task was asked for, with every value that its launcher took from elsewhere: all that
-/// another supervisor needs to make the same plan of it. It has secrets.
+/// The request for a task, with every value that its launcher took from elsewhere: all that another
+/// supervisor needs to make the same plan. It contains secrets.
 struct TaskRequest {
-  std::string config;  ///< the name of the experiment's file; empty: there is none
+  std::string config;  ///< name of the experiment's file; empty: there is none
   std::string experiment_text;
   ExperimentOverrides overrides;
-  HostInventory inventory;  ///< with what was known of the launcher's machine; without warnings
+  HostInventory inventory;  ///< with the facts about the launcher's machine; without warnings
   UserVariables user_variables;
-  std::string context_directory;  ///< that travels to the hosts; empty: none
-  std::string directory;          ///< the launcher's own, absolute: what is relative is so to it
+  std::string context_directory;  ///< sent to the hosts; empty: none
+  /// The launcher's working directory, absolute; base of relative paths.
+  std::string directory;
   bool is_detached = false;
-  bool is_strict = false;  ///< a search of which one trial fails has failed
-  /// What others held when the task was placed, where hosts were asked: the same plan takes it.
+  bool is_strict = false;  ///< a search fails if one trial has failed
+  /// What other tasks held when the task was placed, if hosts were asked: part of the input of the
+  /// plan.
   Occupancy occupancy = {};
 };
 
 /// As one JSON document.
 std::string encode_request(const TaskRequest& request);
-/// The reverse: the same, but for the places of hosts in their file. Class `no_input` when the text
-/// is not of `encode_request`.
+/// The reverse: the same request, except for the positions of hosts in their file. Class `no_input`
+/// if the text is not from `encode_request`.
 Result<TaskRequest> decode_request(std::string_view text);
 
 }  // namespace train

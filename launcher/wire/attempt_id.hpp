@@ -5,8 +5,8 @@
 
 namespace train {
 
-/// One attempt to run one trial of a task. Both count from 0, so the number of an attempt is that
-/// of the restarts before it.
+/// One attempt to run one trial of a task. Both numbers count from 0, so the number of an attempt
+/// is the number of restarts before it.
 struct AttemptId {
   int trial = 0;
   int attempt = 0;

@@ -8,8 +8,8 @@
 namespace train {
 
 nlohmann::json json_of_gpus(const HostGpus& gpus);
-/// Throws `Malformed`, as the readers of json_fields.hpp do: more GPUs than any host has, or the
-/// same one twice, are no count.
+/// Throws `Malformed`, as the readers of json_fields.hpp do: also for more GPUs than any host has,
+/// or the same GPU twice.
 HostGpus gpus_of_json(const nlohmann::json& value);
 
 }  // namespace train

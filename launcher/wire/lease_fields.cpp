@@ -33,7 +33,7 @@ LeaseKey key_of(const json& value) {
   return key;
 }
 
-// Ranges are sent as their ends, one after the other.
+// A range is sent as its begin and its end; ranges are concatenated.
 json json_of(const std::vector<LeaseRange>& ranges) {
   json ends = json::array();
   for (const LeaseRange& range : ranges) {

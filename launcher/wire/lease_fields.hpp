@@ -12,7 +12,7 @@
 
 namespace train {
 
-/// What a holder says of itself in its file beside the locks. Anybody may have written it.
+/// The contents of a holder file, beside the locks. Any user may have written it.
 struct HolderRecord {
   struct Held {
     LeaseKey key;
@@ -29,15 +29,15 @@ struct HolderRecord {
   bool operator==(const HolderRecord&) const = default;
 };
 
-/// The most bytes of a holder's file; what says more is not read.
+/// Size limit of a holder file in bytes; a longer one is not read.
 inline constexpr std::size_t longest_holder_record = std::size_t{1} << 20;
-/// The most pieces of one lease, and bytes of each of its texts.
+/// Limits of the ranges of one lease, and of the bytes of each text of a holder.
 inline constexpr std::size_t most_lease_ranges = 4'096;
 inline constexpr std::size_t longest_holder_text = 512;
-/// A text of a holder, cut to that.
+/// A text of a holder, cut to that limit.
 nlohmann::json holder_text(const std::string& text);
 
-/// The most holders that are told of one host, and of the leases of each.
+/// Limits of the holders that are reported for one host, and of the leases of each.
 inline constexpr std::size_t most_holders = 8;
 inline constexpr std::size_t most_told_leases = 32;
 
@@ -55,7 +55,7 @@ nlohmann::json json_of(const LeaseHolder& holder, std::size_t most);
 LeaseHolder lease_holder_of(const nlohmann::json& value, std::size_t most);
 
 std::string encode_holder(const HolderRecord& record);
-/// Class `host` when it is none.
+/// Class `host` if it is malformed.
 Result<HolderRecord> decode_holder(std::string_view text);
 
 }  // namespace train

@@ -32,7 +32,7 @@ constexpr std::int64_t longest_grace_ms = 7LL * 24 * 3600 * 1000;
 constexpr std::int64_t longest_gpu_wait_ms = 36'000'000'000;  // the largest retry x delay_s
 constexpr std::int64_t millionths = 1'000'000;
 
-// It goes into the run directory and nowhere else.
+// The file is written into the run directory only.
 RunFile run_file(const json& value) {
   RunFile file{text_field(value, "name"), text_field(value, "text")};
   const bool is_plain = !file.name.empty() && file.name.size() <= longest_file_name &&
@@ -58,9 +58,9 @@ concept AboutAttempt = requires(M m) {
   { m.of } -> std::convertible_to<AttemptId>;
 };
 
-// One pair of functions per message: what it looks like, and how it is read back.
+// One pair of functions per message: writes its JSON, and reads it back.
 
-// Its name becomes the name of a file.
+// `sha256` becomes a file name, so it is checked.
 Context context_of(const json& value) {
   Context context{text_field(value, "sha256"), count_field(value, "size")};
   if (!is_well_formed(context)) throw Malformed{"a context that cannot be"};
@@ -93,7 +93,7 @@ message::OutputPosition position_of(const json& value) {
           {value[0].get<int>(), value[1].get<int>()},
           value[4] == 1};
 }
-// A launcher of another version may say no more than that; it learns ours from Hello.
+// A launcher of another version may send only the version; it learns ours from Hello.
 Message read_attach(const json& value) {
   message::Attach m;
   m.version = int_field(value, "version");
@@ -264,7 +264,7 @@ json body(const message::Hello& m) {
           {"attempts", std::move(attempts)},
           {"holding", m.holding}};
 }
-// An agent of another version may say no more than that.
+// An agent of another version may send only the version.
 Message read_hello(const json& value) {
   message::Hello m;
   m.version = int_field(value, "version");
@@ -495,7 +495,7 @@ constexpr Reader readers[] = {
     {"usage", read_usage},
 };
 
-// Counted before parsing, so that hostile nesting never becomes a tree.
+// Checked before parsing, so that hostile nesting never becomes a tree.
 bool nests_too_deep(std::string_view payload) {
   std::size_t depth = 0;
   bool in_string = false;

@@ -24,7 +24,7 @@ std::string begin_and_end(std::string_view text, std::size_t kept) {
 
 void cut(std::string& text, std::size_t most) { text = cut_to_json(std::move(text), most); }
 
-// Messages of the launcher are its own affair.
+// Messages of the launcher are not limited.
 template <class Other>
 void limit(Other&) {}
 
@@ -83,7 +83,7 @@ void limit(message::LeftBehind& m) { limit_survivors(m); }
 
 std::string cut_to_json(std::string text, std::size_t most) {
   constexpr std::size_t quotes = 2;
-  // JSON makes of a byte at most six.
+  // JSON needs at most six bytes for one.
   if (text.size() * 6 + quotes <= most || json_size(text) <= most) return text;
   std::size_t kept = std::min(text.size(), most);
   std::string shorter = begin_and_end(text, kept);

@@ -16,7 +16,7 @@ constexpr int highest_probe_port = 65'535;
 constexpr int highest_speed = 100'000'000;  // Mb/s
 constexpr std::size_t longest_network_text = 64;
 constexpr std::size_t most_targets = 8;
-// Those that a host has told, and the one by which the launcher reaches it.
+// The addresses that a host has reported, and the one by which the launcher reaches it.
 constexpr std::size_t most_tried = most_network_addresses + 1;
 
 std::string network_text(const json& value, const char* name) {

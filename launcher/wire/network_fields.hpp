@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// What a host offers, and what hosts are asked and have found about each other; what is read
-/// throws `Malformed` where a host cannot have it.
+/// JSON of a host's networks, and of probe requests and results. The readers throw `Malformed` for
+/// values that no host can have.
 nlohmann::json json_of(const HostNetworks& networks);
 HostNetworks networks_of_json(const nlohmann::json& value);
 nlohmann::json json_of(const std::vector<ProbeTarget>& targets);

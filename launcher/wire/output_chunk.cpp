@@ -12,23 +12,23 @@ namespace train {
 
 namespace {
 
-// Number, trial, attempt, rank, where it begins, stream, how many bytes the packed ones become (0
-// where they are not packed), the time, and how many bytes were dropped.
+// Number, trial, attempt, rank, begin, stream, unpacked size (0 if not packed), time, and number of
+// dropped bytes.
 constexpr std::size_t output_header_size = 8 + 4 + 4 + 4 + 8 + 1 + 4 + 8 + 8;
-// Of all that a rank prints: more than any disk holds, and far from where sums overflow.
+// Total output of a rank: more than any disk holds, and far below an overflow of sums.
 constexpr std::uint64_t most_output = std::uint64_t{1} << 62;
-// 146 years: a time that can be reckoned with.
+// 146 years: sums with such times do not overflow.
 constexpr std::uint64_t latest_time = std::uint64_t{1} << 62;
-// Less is not worth the trouble.
+// Packing less is not worthwhile.
 constexpr std::size_t least_packed_bytes = 512;
-// Of LZ4: an eighth less time for logs of training than its default, and a tenth more bytes.
+// For LZ4: takes an eighth less time for training logs than the default, and a tenth more bytes.
 constexpr int acceleration = 4;
 
 tl::unexpected<Error> malformed_output(std::string_view what) {
   return tl::make_unexpected(not_our_protocol("sent " + std::string(what)));
 }
 
-// False, with nothing of use appended, where it does not become shorter.
+// False, with nothing appended, if the bytes do not become shorter.
 bool append_packed(std::string& payload, std::string_view bytes) {
   const std::size_t begin = payload.size();
   payload.resize(begin + bytes.size());
@@ -39,7 +39,7 @@ bool append_packed(std::string& payload, std::string_view bytes) {
   return size > 0;
 }
 
-// False when the packed bytes are not exactly those of `size` others.
+// False if the packed bytes do not unpack to exactly `size` bytes.
 bool unpack(std::string_view packed, std::size_t size, std::string& bytes) {
   bytes.resize(size);
   const int unpacked = LZ4_decompress_safe(packed.data(), bytes.data(),

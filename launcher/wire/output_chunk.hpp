@@ -12,8 +12,8 @@
 
 namespace train {
 
-/// What a rank prints, and what it appends to its metrics file. Positions count the first two
-/// together, and the metrics by themselves.
+/// What a rank prints, and what it appends to its metrics file. Positions count `out` and `err`
+/// together, and the metrics separately.
 enum class OutputStream : std::uint8_t { out = 1, err = 2, metrics = 3 };
 
 /// A piece of what a rank printed or reported, numbered on each connection from 1 without gaps.
@@ -22,16 +22,16 @@ struct OutputChunk {
   int rank = 0;
   OutputStream stream = OutputStream::out;
   std::string bytes;
-  Instant at{0};            ///< when the first of them were read, on the host's clock
-  std::uint64_t begin = 0;  ///< bytes before it, as positions count them
+  Instant at{0};            ///< when its first bytes were read, on the host's clock
+  std::uint64_t begin = 0;  ///< its position: bytes before it
   AttemptId of = {};
-  /// In place of `bytes`: so many were dropped here. Then there are none.
+  /// Set instead of `bytes`: this many bytes were dropped here.
   std::uint64_t dropped = 0;
 
   bool operator==(const OutputChunk&) const = default;
 };
 
-/// How many bytes of what the rank printed the chunk stands for.
+/// How many bytes of the rank's output the chunk covers.
 inline std::uint64_t length_of(const OutputChunk& chunk) {
   return chunk.bytes.size() + chunk.dropped;
 }
@@ -39,25 +39,25 @@ inline std::uint64_t length_of(const OutputChunk& chunk) {
 /// Largest number of bytes in one chunk.
 constexpr std::size_t max_chunk_bytes = 64u << 10;
 
-/// What a chunk counts for where output is bounded: its bytes and what it takes beside them, so
-/// that a rank that prints byte by byte does not evade the bound.
+/// The cost of a chunk against bounds of output: its bytes and an overhead, so that a rank that
+/// prints byte by byte does not evade the bound.
 std::size_t cost_of(const OutputChunk& chunk);
 
-/// How the bytes of chunks travel.
+/// How the bytes of chunks are sent.
 enum class OutputPacking {
   none,
-  /// As LZ4 blocks where that makes them shorter: what a rank prints is mostly text, and to pack
-  /// and unpack it takes less time than to encrypt and decrypt it.
+  /// As LZ4 blocks if that makes them shorter: output is mostly text, and packing and unpacking
+  /// takes less time than encrypting and decrypting the bytes it saves.
   lz4,
 };
 
 /// The payload of an output frame.
 std::string encode_output(const OutputChunk& chunk, OutputPacking packing = OutputPacking::none);
-/// Either kind. Never makes more than `max_chunk_bytes` of what came.
+/// Decodes both packed and unpacked output. Never produces more than `max_chunk_bytes`.
 Result<OutputChunk> decode_output(std::string_view payload);
 
-/// Bytes of output that one host may have sent and not yet seen acknowledged, as `cost_of` counts
-/// them. The last chunk may begin within the window and end after it.
+/// Limits of the output window: the bytes that one host may have sent without an acknowledgement,
+/// as `cost_of` counts them. The last chunk may begin within the window and end after it.
 constexpr std::size_t least_output_window = 64u << 10;
 constexpr std::size_t most_output_window = 1u << 20;
 

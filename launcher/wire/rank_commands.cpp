@@ -52,7 +52,7 @@ bool is_sorted(const Environment& environment) {
          environment.end();
 }
 
-// What makes one environment of another: both are sorted by name.
+// The differences between two environments; both must be sorted by name.
 struct Changes {
   Environment set;
   std::vector<std::string> unset;
@@ -109,7 +109,7 @@ Environment environment_of(const json& value, const char* name) {
   return environment;
 }
 
-// `by_changes`: the environment is told by what differs from the one before. Both are sorted.
+// `by_changes`: writes the environment as differences from the one before. Both must be sorted.
 json json_of(const RankCommand& command, const RankCommand* before, bool by_changes) {
   json value{{"rank", command.rank}};
   if (!before || command.working_directory != before->working_directory)

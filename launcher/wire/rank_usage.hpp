@@ -9,13 +9,13 @@
 
 namespace train {
 
-/// What a rank has used so far, with all that it has started, as far as its agent has seen.
+/// What a rank has used so far, including all processes that it has started, as seen by its agent.
 struct RankUsage {
-  milliseconds cpu{0};  ///< of the user and the system
-  /// Bytes that its processes have in memory now; what several of them share counts for each.
-  /// Nothing: it has ended.
+  milliseconds cpu{0};  ///< user and system time
+  /// Memory of its processes now, in bytes; shared memory counts for each process. Nothing: it has
+  /// ended.
   std::optional<std::uint64_t> memory = {};
-  std::uint64_t memory_peak = 0;  ///< the most of that at a time; 0: not known
+  std::uint64_t memory_peak = 0;  ///< maximum of `memory`; 0: not known
 
   bool operator==(const RankUsage&) const = default;
 };
@@ -27,7 +27,7 @@ struct UsageOfRank {
   bool operator==(const UsageOfRank&) const = default;
 };
 
-/// How many ranks one message is about.
+/// Limit of the ranks in one message.
 inline constexpr std::size_t most_usages = 2'048;
 
 }  // namespace train

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-// Anything longer could make the own ticket of whoever passes it too long to be read.
+// A longer id could make the ticket of a task that passes it too long to be read.
 void check_task_id(const std::string& task) {
   if (!looks_like_task_id(task)) throw Malformed{"a task without a task's id"};
 }
@@ -26,7 +26,7 @@ json passed_of(const Ticket& ticket) {
   return tasks;
 }
 
-// Files of older programs do not have these.
+// Files of earlier versions lack these fields.
 void read_newer_fields(const json& value, Ticket& ticket) {
   if (value.contains("here_since_ns"))
     ticket.here_since_ns = number_field(value, "here_since_ns", 0, latest_arrival);

@@ -12,7 +12,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int highest_port = 65'535;
-// A frozen file system may be so for weeks.
+// A file system can be frozen for weeks.
 constexpr std::int64_t longest_wait_ms = 366LL * 24 * 3600 * 1000;
 
 json cut(std::string_view text) { return from_bytes(text.substr(0, longest_trouble)); }

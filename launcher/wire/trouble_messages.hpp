@@ -7,8 +7,8 @@
 
 namespace train {
 
-// What `message.cpp` needs of the messages in which an agent tells of its troubles: how each looks
-// in JSON, and how it is read back. The readers throw `Malformed`.
+// The messages in which an agent reports problems, for `message.cpp`: their JSON, and its readers,
+// which throw `Malformed`.
 
 nlohmann::json body(const message::Blocked& m);
 nlohmann::json body(const message::PortTaken& m);

@@ -11,8 +11,8 @@ using nlohmann::json;
 
 namespace {
 
-// Of a list, as `number_field` is of an object. What is more than any rank can use is refused, so
-// that nobody reckons with it.
+// An element of a list, as `number_field` reads an object. Values larger than any rank can use are
+// refused, so that calculations with them cannot overflow.
 std::int64_t number_at(const json& list, std::size_t index) {
   constexpr std::int64_t highest = std::int64_t{1} << 60;
   const json& number = list[index];
