@@ -123,7 +123,6 @@ class OutputQueue {
   std::shared_ptr<const OutputChunk> take_last_gap();
   std::shared_ptr<const OutputChunk> number(std::shared_ptr<OutputChunk> chunk, Block* block);
   std::shared_ptr<OutputChunk> gap_before(const OutputChunk& chunk, Rank& rank) const;
-  void pass(Block& block);
   void go_to_next_block();
   void release();
   bool is_released(const Block& block, std::uint64_t number) const;

@@ -30,7 +30,7 @@ std::string numbers(const std::vector<int>& all) {
 }
 
 std::string decimal(std::uint64_t units) {
-  return fmt::format("{:g}", static_cast<double>(units) / static_cast<double>(lease_units));
+  return fmt::format("{:.10g}", static_cast<double>(units) / static_cast<double>(lease_units));
 }
 
 const char* noun_of(Kind kind) {
@@ -48,8 +48,11 @@ const char* noun_of(Kind kind) {
 std::string words_of_amount(const LeaseHolder::Held& held) {
   if (held.key.kind == Kind::cpus)
     return held.amount == lease_units ? "1 CPU" : decimal(held.amount) + " CPUs";
-  if (held.key.kind == Kind::memory)
-    return fmt::format("{:.3g} GiB of memory", static_cast<double>(held.amount) / (1u << 30));
+  if (held.key.kind == Kind::memory) {
+    const double gibibytes = static_cast<double>(held.amount) / (1u << 30);
+    return gibibytes < 100 ? fmt::format("{:.3g} GiB of memory", gibibytes)
+                           : fmt::format("{:.0f} GiB of memory", gibibytes);
+  }
   return fmt::format("{} {}", decimal(held.amount), escaped(held.key.name));
 }
 

@@ -169,7 +169,7 @@ class HostStreams {
     std::uint64_t forget_behind = 0;  ///< forget once this is synced; the sink's number
     std::set<AttemptId> finished;     ///< current or last attempts that its agent has finished
     bool was_dismissed = false;       ///< its agent is told Bye, and must receive it
-    Repetitions stale_messages;          ///< messages about attempts that are over
+    Repetitions stale_messages;       ///< messages about attempts that are over
     std::unique_ptr<SweepDriver> sweep;
   };
   /// A trial that was begun.

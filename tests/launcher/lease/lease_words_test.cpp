@@ -24,6 +24,10 @@ TEST_CASE("what is held is said shortly") {
   CHECK(words_of({held(Kind::cuda, 2, 2'500)}) == "0.25 of GPU 2");
   CHECK(words_of({held(Kind::cuda, 0), held(Kind::cpus, 0, 80'000),
                   held(Kind::memory, 0, 16ull << 30)}) == "GPU 0, 8 CPUs and 16 GiB of memory");
+  CHECK(words_of({held(Kind::memory, 0, 2048ull << 30)}) == "2048 GiB of memory");
+  CHECK(words_of({held(Kind::memory, 0, (1023ull << 30) + (700ull << 20))}) ==
+        "1024 GiB of memory");
+  CHECK(words_of({held(Kind::memory, 0, 3ull << 29)}) == "1.5 GiB of memory");
   CHECK(words_of({held(Kind::custom, 0, 5'000, "ssd"), held(Kind::cpus, 0, 10'000)}) ==
         "0.5 ssd and 1 CPU");
   std::vector<LeaseHolder::Held> many;
