@@ -105,7 +105,7 @@ struct Beside {
   pid_t parent = 0;
   Descriptor directory;
   int directory_error = 0;  ///< errno, if it could not be opened
-  Descriptor cgroup;  ///< its cgroup.procs, open for writing
+  Descriptor cgroup;        ///< its cgroup.procs, open for writing
   mode_t mask = 0;
   std::map<int, rlimit> limits;
   std::vector<char> cpus;  ///< the CPU mask, in the kernel's format
