@@ -90,7 +90,7 @@ struct ControlAnswer {
   ControlStatus status;
   // For `Lend`, names of hosts:
   std::vector<std::string> served = {};   ///< hosts that use the lent credentials from now on
-  std::vector<std::string> waiting = {};  ///< hosts for which no credentials work
+  std::vector<std::string> waiting = {};  ///< hosts that had refused all credentials before
   /// For `KillTrial`: the state of that trial, a name from `trial_states`; empty: there is no such
   /// trial.
   std::string trial_state = {};

@@ -13,6 +13,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::size_t deepest_document = 64;
+
 bool is_text(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
@@ -137,12 +139,32 @@ const json& array_field(const json& object, const char* name, std::size_t most) 
   return list;
 }
 
+bool nests_deeper(std::string_view text, std::size_t deepest) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > deepest) return true;
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
 Result<void> read_document(std::string_view text, std::size_t longest, std::string_view refused,
                            const std::function<void(const json&)>& read) {
   const auto refuse = [&](const std::string& why) {
     return fail(ErrorClass::host, fmt::format("{}: {}", refused, why));
   };
   if (text.size() > longest) return refuse("it is too long");
+  if (nests_deeper(text, deepest_document)) return refuse("it is nested too deep");
   try {
     read(json::parse(text));
   } catch (const Malformed& malformed) {

@@ -15,16 +15,16 @@
 
 namespace train {
 
-// Readers for fields of JSON from the other side. They throw `Malformed`, which `decode_message`
-// catches: no input is trusted.
+// Readers for fields of JSON from the other side: no input is trusted. They throw `Malformed`,
+// which `decode_message` and `read_document` catch.
 
 /// What is wrong with the other side's JSON.
 struct Malformed {
   std::string what;
 };
 
-/// Bytes as JSON. Arguments and values may be any bytes, but JSON strings are Unicode: other bytes
-/// are sent as `{"hex": "..."}`.
+/// Bytes as JSON. Arguments and values may be any bytes, but JSON strings are Unicode: other bytes,
+/// and text that contains NUL, are sent as `{"hex": "..."}`.
 nlohmann::json from_bytes(std::string_view bytes);
 std::string to_bytes(const nlohmann::json& value);
 
@@ -60,8 +60,13 @@ Enum enum_field(const nlohmann::json& object, const char* name, const Enum (&all
 }
 Instant instant_field(const nlohmann::json& object, const char* name);
 
+/// Whether lists and objects of this JSON are nested deeper than that. To be asked before it is
+/// parsed: a hostile text of brackets alone becomes a tree of many times its size.
+bool nests_deeper(std::string_view text, std::size_t deepest);
+
 /// Parses a text of at most `longest` bytes and calls `read` with the document. Class `host`, with
-/// `refused` and the reason, if it is not JSON or `read` finds it malformed.
+/// `refused` and the reason, if it is not JSON, if it is nested deeper than 64, or if `read` finds
+/// it malformed.
 Result<void> read_document(std::string_view text, std::size_t longest, std::string_view refused,
                            const std::function<void(const nlohmann::json&)>& read);
 /// The same, and returns the value that `read` returns.

@@ -33,8 +33,8 @@ struct LinkEvents {
   std::function<void(const LinkInfo&)> on_open;
   /// Bytes of the agent's frame stream, in order, in pieces of any size.
   std::function<void(std::string_view bytes)> on_bytes;
-  /// The stream is over, or was never opened: the reason, of class `host` or `missing`, as text
-  /// without the host's name. Comes once, last.
+  /// The stream is over, or was never opened: the reason, of class `host` or `missing`, in
+  /// words that make sense without the host's name. Comes once, last.
   std::function<void(const Error& why)> on_closed;
 };
 
@@ -48,7 +48,7 @@ struct AgentCall {
     get,       ///< send files that a rank has left; the stream is as in get_talk.hpp
     look,      ///< report what the host has and who holds it; the stream is a HostReport
     wait,      ///< wait in the host's line; the stream is as in talks/wait_talk.hpp
-    check,     ///< check the host's fitness; the stream is as in fitness/host_fitness.hpp
+    check,     ///< check the host's fitness; the streams are as in fitness/host_fitness.hpp
   };
   std::string key;  ///< "<task>-<node rank>"; for a look, which has no task, `look_word`
   Verb verb = Verb::attach;

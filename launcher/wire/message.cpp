@@ -495,28 +495,8 @@ constexpr Reader readers[] = {
     {"usage", read_usage},
 };
 
-// Checked before parsing, so that hostile nesting never becomes a tree.
-bool nests_too_deep(std::string_view payload) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < payload.size(); ++i) {
-    const char c = payload[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > deepest_nesting) return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
-
 Message read(std::string_view payload) {
-  if (nests_too_deep(payload)) throw Malformed{"nested too deep"};
+  if (nests_deeper(payload, deepest_nesting)) throw Malformed{"nested too deep"};
   const json value = json::parse(payload, nullptr, false);
   if (value.is_discarded()) throw Malformed{"not JSON"};
   if (!value.is_object()) throw Malformed{"not an object"};

@@ -26,7 +26,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own agent, so both sides always agree; a
 /// difference means that something else answers.
-constexpr int wire_version = 16;
+constexpr int wire_version = 17;
 
 /// Longest text about a problem of the agent, in bytes; longer ones are cut.
 constexpr std::size_t longest_trouble = 2'000;
@@ -95,9 +95,9 @@ struct OutputPosition {
   bool is_of_metrics = false;
   bool operator==(const OutputPosition&) const = default;
 };
-/// The first message on every connection; other messages before it are ignored. Of two connections,
-/// the one with the higher epoch counts, within an epoch the one with the higher number. The agent
-/// closes the other one, and sends Displaced on it if its epoch is lower.
+/// The first message on every connection; the agent closes one on which another comes first. Of two
+/// connections, the one with the higher epoch counts, within an epoch the one with the higher
+/// number. The agent closes the other one, and sends Displaced on it if its epoch is lower.
 struct Attach {
   int version = wire_version;
   /// Of the supervisor; later supervisors have higher ones.
@@ -114,7 +114,7 @@ struct Prepare {
   std::vector<RankCommand> ranks;
   int hold_ports = 0;               ///< how many; at most `most_held_ports`
   std::vector<RunFile> files = {};  ///< for the run directory; readable for the user alone
-  milliseconds stop_grace{10'000};  ///< also used when the launcher is lost
+  milliseconds stop_grace{10'000};  ///< used when the agent stops the ranks by itself
   /// How long the ranks go on without a message from the launcher; 0: they are stopped when its
   /// connection ends.
   milliseconds reconnect_window{0};
@@ -224,7 +224,7 @@ enum class OwnStop {
 /// "none", "silence", "launcher", "failure".
 const char* to_string(OwnStop stop);
 
-/// The state of the agent's attempt.
+/// How far the agent is with one attempt.
 struct AttemptStatus {
   AttemptId of = {};
   bool has_started = false;  ///< Go has come
@@ -376,7 +376,7 @@ struct PortTaken {
 /// ranks wait once their pipes are full. Or they are read again.
 struct OutputBlocked {
   bool is_blocked = false;
-  std::uint64_t kept = 0;  ///< bytes that wait to be sent
+  std::uint64_t kept = 0;  ///< bytes that wait to be sent or acknowledged
   bool operator==(const OutputBlocked&) const = default;
 };
 /// The agent stops the ranks without a request, while there is a connection. Later connections

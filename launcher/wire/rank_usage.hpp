@@ -15,7 +15,7 @@ struct RankUsage {
   /// Memory of its processes now, in bytes; shared memory counts for each process. Nothing: it has
   /// ended.
   std::optional<std::uint64_t> memory = {};
-  std::uint64_t memory_peak = 0;  ///< maximum of `memory`; 0: not known
+  std::uint64_t memory_peak = 0;  ///< the highest memory use seen; 0: not known
 
   bool operator==(const RankUsage&) const = default;
 };
