@@ -209,7 +209,8 @@ class Program:
             return result
         command = self.command
         if case:
-            command = [command[0], '"' + case.replace("\\", "\\\\").replace('"', '\\"') + '"']
+            # Catch2 takes what is between commas for names, even within quotes.
+            command = [command[0], '"' + re.sub(r'([\\",\[\]])', r"\\\1", case) + '"']
         status, output, seconds = execute(command, self.limit_s, None, self.directory, in_background)
         result = Result(self, output, seconds)
         result.reasons = re.findall(r"SKIPPED: (.*)", output)
@@ -218,6 +219,9 @@ class Program:
             return result
         passed = re.search(r"^All tests passed \(.* in (\d+) test cases?\)", output, re.M)
         some = re.search(r"^test cases: *\d+ \|(?: *(\d+) passed \|)?.*failed", output, re.M)
+        if status == 0 and case and not passed:
+            result.fail("its name finds no test", case, may_be_tried_again=False)
+            return result
         if status == 0:
             result.passed = (int(passed[1]) if passed else 1) - result.skipped
             return result

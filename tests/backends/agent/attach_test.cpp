@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -23,6 +24,11 @@ using namespace train::testing;
 using namespace std::chrono_literals;
 
 namespace {
+
+// `reattach` looks for an agent of its key on the whole machine, also among those of a test program
+// that runs beside this one.
+const std::string own_key = "task-" + std::to_string(::getpid());
+const std::string other_key = own_key + "-other";
 
 // A base directory in which every agent is ended before it goes.
 class Agents {
@@ -97,7 +103,7 @@ std::optional<message::LeftBehind> left_behind_in(const std::string& said) {
 
 // Starts workers that try to get away, with this mark, and waits until all of them are there.
 std::unique_ptr<PipedProgram> start_workers(const Agents& agents, const std::string& mark) {
-  auto program = agents.attach("task-0", "workers " + mark);
+  auto program = agents.attach(own_key, "workers " + mark);
   REQUIRE(read_line(program->output()) == "started");
   // Three times: a shell and what it waits for, a daemon, a shell in its own session and its two.
   constexpr std::size_t all = 18;
@@ -107,7 +113,7 @@ std::unique_ptr<PipedProgram> start_workers(const Agents& agents, const std::str
 }
 
 void set_fence(const Agents& agents, int milliseconds) {
-  const auto program = agents.attach("task-0", "fence " + std::to_string(milliseconds));
+  const auto program = agents.attach(own_key, "fence " + std::to_string(milliseconds));
   REQUIRE(read_line(program->output()) == "fenced");
 }
 
@@ -119,19 +125,19 @@ bool is_clean(const Agents& agents) {
 
 TEST_CASE("the first attach starts the agent, the next ones find it") {
   const Agents agents;
-  const Ids first = ids_of(agents, "task-0");
+  const Ids first = ids_of(agents, own_key);
   CHECK(first.agent > 0);
-  CHECK(ids_of(agents, "task-0") == first);
-  CHECK(ids_of(agents, "task-1").agent != first.agent);
+  CHECK(ids_of(agents, own_key) == first);
+  CHECK(ids_of(agents, other_key).agent != first.agent);
   CHECK(is_running(first.guard));
   struct stat status {};
-  REQUIRE(::stat(agents.file("task-0.sock").c_str(), &status) == 0);
+  REQUIRE(::stat(agents.file(own_key + ".sock").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0600);
 }
 
 TEST_CASE("an agent that ends leaves nothing behind") {
   const Agents agents;
-  const auto program = agents.attach("task-0", "quit 3");
+  const auto program = agents.attach(own_key, "quit 3");
   CHECK(read_all(program->output()).empty());
   CHECK(program->wait() == 0);  // the connection ended in order; the agent's code is its own
   CHECK(eventually([&] { return running_with(agents.entry()).empty(); }));
@@ -141,7 +147,7 @@ TEST_CASE("an agent that ends leaves nothing behind") {
 TEST_CASE("attaches at the same moment share exactly one agent", "[once]") {
   const Agents agents;
   std::vector<std::unique_ptr<PipedProgram>> programs;
-  for (int i = 0; i < 8; ++i) programs.push_back(agents.attach("task-0", "ids"));
+  for (int i = 0; i < 8; ++i) programs.push_back(agents.attach(own_key, "ids"));
   std::vector<std::string> answers;
   for (const auto& program : programs) {
     answers.push_back(read_line(program->output()));
@@ -154,17 +160,17 @@ TEST_CASE("attaches at the same moment share exactly one agent", "[once]") {
 
 TEST_CASE("an attach that an ending agent accepts and does not hear finds the next one") {
   const Agents agents;
-  const Ids first = ids_of(agents, "task-0");
-  CHECK(read_all(agents.attach("task-0", "last")->output()) == "leaving\n");
-  const Ids second = ids_of(agents, "task-0");
+  const Ids first = ids_of(agents, own_key);
+  CHECK(read_all(agents.attach(own_key, "last")->output()) == "leaving\n");
+  const Ids second = ids_of(agents, own_key);
   CHECK(second.agent > 0);
   CHECK(second.agent != first.agent);
 }
 
 TEST_CASE("a reattach that an ending agent accepts and does not hear is told that there is none") {
   const Agents agents;
-  CHECK(read_all(agents.attach("task-0", "last")->output()) == "leaving\n");
-  const auto program = agents.reattach("task-0");
+  CHECK(read_all(agents.attach(own_key, "last")->output()) == "leaving\n");
+  const auto program = agents.reattach(own_key);
   write_all(program->input(), "ids\n");
   CHECK(is_no_agent(read_all(program->output())));
   CHECK(program->wait() == 0);
@@ -172,16 +178,16 @@ TEST_CASE("a reattach that an ending agent accepts and does not hear is told tha
 
 TEST_CASE("an agent that goes on and closes connections without a word is not asked for ever") {
   const Agents agents;
-  const Ids first = ids_of(agents, "task-0");
-  const auto program = agents.attach("task-0", "silent");
+  const Ids first = ids_of(agents, own_key);
+  const auto program = agents.attach(own_key, "silent");
   CHECK(read_all(program->output()).empty());
   CHECK(program->wait() == 0);
-  CHECK(ids_of(agents, "task-0") == first);
+  CHECK(ids_of(agents, own_key) == first);
 }
 
 TEST_CASE("several megabytes come back as they were sent") {
   const Agents agents;
-  const auto program = agents.attach("task-0", "echo");
+  const auto program = agents.attach(own_key, "echo");
   std::string sent(8'000'000, '\0');
   for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(i * 2654435761u >> 24);
   std::thread writer([&] {
@@ -196,12 +202,12 @@ TEST_CASE("several megabytes come back as they were sent") {
 
 TEST_CASE("guard and agent hold no descriptor of the connection that started them") {
   const Agents agents;
-  const auto program = agents.attach("task-0", "descriptors");
+  const auto program = agents.attach(own_key, "descriptors");
   // 0 to 2, socket, lock, host directory, both ends of what the guard keeps; the helper's signals
   // and connection.
   CHECK(read_line(program->output()) == "10");
   CHECK(program->wait() == 0);
-  const Ids ids = ids_of(agents, "task-0");
+  const Ids ids = ids_of(agents, own_key);
   // The end of its output is seen although the agent runs on: what sshd waits for.
   CHECK(read_all(program->output()).empty());
   CHECK(is_running(ids.agent));
@@ -217,21 +223,21 @@ TEST_CASE("guard and agent hold no descriptor of the connection that started the
 
 TEST_CASE("a launcher that goes away leaves the agent running") {
   const Agents agents;
-  const Ids ids = ids_of(agents, "task-0");
+  const Ids ids = ids_of(agents, own_key);
   {
-    const auto program = agents.attach("task-0", "echo");
+    const auto program = agents.attach(own_key, "echo");
     write_all(program->input(), "x");
     ::kill(program->pid(), SIGKILL);
     CHECK(program->wait() == -SIGKILL);
   }
-  CHECK(ids_of(agents, "task-0") == ids);
+  CHECK(ids_of(agents, own_key) == ids);
 }
 
 TEST_CASE("kill -9 of the agent takes the worker tree with it") {
   const Agents agents;
   const std::string task = "kill" + std::to_string(::getpid());
   const auto program = start_workers(agents, task);
-  ::kill(ids_of(agents, "task-0").agent, SIGKILL);
+  ::kill(ids_of(agents, own_key).agent, SIGKILL);
   CHECK(program->wait() == 0);
   CHECK(eventually([&] { return running_with("TRAIN_TASK_ID=" + task).empty(); }));
   CHECK(eventually([&] { return running_with(agents.entry()).empty(); }));
@@ -242,7 +248,7 @@ TEST_CASE("kill -9 of the guard is told to the agent, which cleans up itself") {
   const Agents agents;
   const std::string task = "guard" + std::to_string(::getpid());
   const auto program = start_workers(agents, task);
-  ::kill(ids_of(agents, "task-0").guard, SIGKILL);
+  ::kill(ids_of(agents, own_key).guard, SIGKILL);
   CHECK(eventually([&] { return std::filesystem::exists(agents.file("told")); }));
   CHECK(eventually([&] { return running_with("TRAIN_TASK_ID=" + task).empty(); }));
   CHECK(eventually([&] { return running_with(agents.entry()).empty(); }));
@@ -253,37 +259,37 @@ TEST_CASE("kill -9 of the guard is told to the agent, which cleans up itself") {
 TEST_CASE("a signal to the guard reaches the agent") {
   const Agents agents;
   const int number = GENERATE(SIGTERM, SIGINT, SIGHUP);
-  ::kill(ids_of(agents, "task-0").guard, number);
+  ::kill(ids_of(agents, own_key).guard, number);
   CHECK(eventually([&] { return std::filesystem::exists(agents.file("told")); }));
   CHECK(eventually([&] { return running_with(agents.entry()).empty(); }));
 }
 
 TEST_CASE("an agent starts where one was torn away") {
   const Agents agents;
-  const Ids old_ids = ids_of(agents, "task-0");
+  const Ids old_ids = ids_of(agents, own_key);
   ::kill(old_ids.guard, SIGSTOP);  // it cannot clean up
   ::kill(old_ids.agent, SIGKILL);
   REQUIRE(eventually([&] { return !is_running(old_ids.agent); }));
   ::kill(old_ids.guard, SIGKILL);
   REQUIRE(eventually([&] { return !is_running(old_ids.guard); }));
-  CHECK(std::filesystem::exists(agents.file("task-0.sock")));
-  const Ids new_ids = ids_of(agents, "task-0");
+  CHECK(std::filesystem::exists(agents.file(own_key + ".sock")));
+  const Ids new_ids = ids_of(agents, own_key);
   CHECK(new_ids.agent > 0);
   CHECK_FALSE(new_ids == old_ids);
 }
 
 TEST_CASE("an attach that comes while the guard cleans up starts a new agent") {
   const Agents agents;
-  const Ids old_ids = ids_of(agents, "task-0");
+  const Ids old_ids = ids_of(agents, own_key);
   ::kill(old_ids.guard, SIGSTOP);
   ::kill(old_ids.agent, SIGKILL);
   REQUIRE(eventually([&] { return !is_running(old_ids.agent); }));
-  const auto program = agents.attach("task-0", "ids");
+  const auto program = agents.attach(own_key, "ids");
   ::kill(old_ids.guard, SIGCONT);
   CHECK_FALSE(read_line(program->output()).empty());
   CHECK(program->wait() == 0);
   CHECK(eventually([&] { return !is_running(old_ids.guard); }));
-  CHECK(std::filesystem::exists(agents.file("task-0.sock")));
+  CHECK(std::filesystem::exists(agents.file(own_key + ".sock")));
 }
 
 TEST_CASE("an agent in a place where somebody else has the usual name is found by later attaches") {
@@ -291,7 +297,7 @@ TEST_CASE("an agent in a place where somebody else has the usual name is found b
   const std::string entry = "TRAIN_TEST_PLACE=" + place.path();
   const std::string usual = place.write("train-" + std::to_string(::geteuid()), "in the way");
   const auto start = [&] {
-    const std::vector<std::string> command = {ATTACH_HELPER, "agent", "attach", "task-0"};
+    const std::vector<std::string> command = {ATTACH_HELPER, "agent", "attach", own_key};
     auto program = std::make_unique<PipedProgram>(
         command, std::vector<std::string>{"PATH=/usr/bin:/bin", entry});
     write_all(program->input(), "ids\n");
@@ -315,7 +321,7 @@ TEST_CASE("an agent that lets its fence pass is killed a second later, with all 
   const Agents agents;
   const std::string mark = "fence" + std::to_string(::getpid());
   const auto program = start_workers(agents, mark);
-  const Ids ids = ids_of(agents, "task-0");
+  const Ids ids = ids_of(agents, own_key);
   const Instant begun = boot_time();
   set_fence(agents, 1'500);
   ::kill(ids.agent, SIGSTOP);
@@ -331,7 +337,7 @@ TEST_CASE("an agent that moves its fence on in time is left alone", "[waits]") {
   CHECK(eventually([&] {
     const Agents agents;
     const auto program = start_workers(agents, mark);
-    const Ids ids = ids_of(agents, "task-0");
+    const Ids ids = ids_of(agents, own_key);
     const Instant begun = boot_time();
     set_fence(agents, 2'000);
     set_fence(agents, 600'000);
@@ -349,8 +355,8 @@ TEST_CASE("an agent that moves its fence on in time is left alone", "[waits]") {
 
 TEST_CASE("reattach finds the agent that runs") {
   const Agents agents;
-  const Ids ids = ids_of(agents, "task-0");
-  const auto program = agents.reattach("task-0");
+  const Ids ids = ids_of(agents, own_key);
+  const auto program = agents.reattach(own_key);
   write_all(program->input(), "ids\n");
   CHECK(read_line(program->output()) ==
         std::to_string(ids.agent) + " " + std::to_string(ids.guard));
@@ -360,30 +366,30 @@ TEST_CASE("reattach finds the agent that runs") {
 TEST_CASE("reattach starts no agent, and says that there is none") {
   const Agents agents;
   SECTION("where there never was one") {}
-  SECTION("where there is one of another key") { (void)ids_of(agents, "task-1"); }
+  SECTION("where there is one of another key") { (void)ids_of(agents, other_key); }
   SECTION("where it has ended") {
-    const auto program = agents.attach("task-0", "quit 0");
+    const auto program = agents.attach(own_key, "quit 0");
     CHECK(program->wait() == 0);
     REQUIRE(eventually([&] { return running_with(agents.entry()).empty(); }));
   }
   const auto count = [&] { return running_with(agents.entry()).size(); };
   const std::size_t running = settled(count);
-  const auto program = agents.reattach("task-0");
+  const auto program = agents.reattach(own_key);
   CHECK(is_no_agent(read_all(program->output())));
   CHECK(program->wait() == 0);
   CHECK(settled(count) == running);
-  CHECK_FALSE(std::filesystem::exists(agents.file("task-0.lock")));
+  CHECK_FALSE(std::filesystem::exists(agents.file(own_key + ".lock")));
 }
 
 TEST_CASE("reattach waits for a guard that cleans up, and only then says that there is no agent") {
   const Agents agents;
   const std::string mark = "waits" + std::to_string(::getpid());
   const auto workers = start_workers(agents, mark);
-  const Ids ids = ids_of(agents, "task-0");
+  const Ids ids = ids_of(agents, own_key);
   ::kill(ids.guard, SIGSTOP);
   ::kill(ids.agent, SIGKILL);
   REQUIRE(eventually([&] { return !is_running(ids.agent); }));
-  const auto program = agents.reattach("task-0");
+  const auto program = agents.reattach(own_key);
   REQUIRE(eventually([&] { return is_running(program->pid()); }));
   CHECK_FALSE(running_with("TRAIN_TASK_ID=" + mark).empty());
   ::kill(ids.guard, SIGCONT);
@@ -398,14 +404,14 @@ TEST_CASE("reattach ends what a killed agent and its killed guard have left befo
   const Agents agents;
   const std::string mark = "ends" + std::to_string(::getpid());
   const auto workers = start_workers(agents, mark);
-  const Ids ids = ids_of(agents, "task-0");
+  const Ids ids = ids_of(agents, own_key);
   ::kill(ids.guard, SIGSTOP);
   ::kill(ids.agent, SIGKILL);
   REQUIRE(eventually([&] { return !is_running(ids.agent); }));
   ::kill(ids.guard, SIGKILL);
   REQUIRE(eventually([&] { return !is_running(ids.guard); }));
   REQUIRE_FALSE(running_with("TRAIN_TASK_ID=" + mark).empty());
-  const auto program = agents.reattach("task-0");
+  const auto program = agents.reattach(own_key);
   CHECK(is_no_agent(read_all(program->output())));
   CHECK(running_with("TRAIN_TASK_ID=" + mark).empty());
   CHECK(program->wait() == 0);
@@ -416,7 +422,7 @@ TEST_CASE("reattach names what a killed agent has left and the kernel does not l
   const Agents agents;
   const std::string mark = "held" + std::to_string(::getpid());
   const auto workers = start_workers(agents, mark);
-  const Ids ids = ids_of(agents, "task-0");
+  const Ids ids = ids_of(agents, own_key);
   const int worker = running_with("TRAIN_TASK_ID=" + mark).front();
   {
     const TracedProcess held(worker);
@@ -425,7 +431,7 @@ TEST_CASE("reattach names what a killed agent has left and the kernel does not l
     for (const int pid : {ids.guard, ids.agent}) ::kill(pid, SIGSTOP);
     for (const int pid : {ids.agent, ids.guard}) ::kill(pid, SIGKILL);
     REQUIRE(eventually([&] { return !is_running(ids.agent) && !is_running(ids.guard); }));
-    const auto program = agents.reattach("task-0");
+    const auto program = agents.reattach(own_key);
     const auto left = left_behind_in(read_all(program->output()));
     REQUIRE(left);
     REQUIRE(left->survivors.size() == 1);
@@ -438,10 +444,10 @@ TEST_CASE("reattach names what a killed agent has left and the kernel does not l
 
 TEST_CASE("reattach says nothing of an agent that was in another process namespace") {
   const Agents agents;
-  const std::string name = agents.file("task-0.lock");
+  const std::string name = agents.file(own_key + ".lock");
   std::ofstream(name) << "boot " << boot_id() << "\nnamespace pid:[1]\n";
   REQUIRE(::chmod(name.c_str(), 0600) == 0);
-  const auto program = agents.reattach("task-0");
+  const auto program = agents.reattach(own_key);
   CHECK(read_all(program->output()).empty());
   CHECK(program->wait() == 76);
   CHECK(std::filesystem::exists(name));
@@ -451,12 +457,12 @@ TEST_CASE("reattach leaves an agent alone whose folder this login does not see, 
   const Agents agents;
   const std::string mark = "elsewhere" + std::to_string(::getpid());
   const auto workers = start_workers(agents, mark);
-  const Ids ids = ids_of(agents, "task-0");
+  const Ids ids = ids_of(agents, own_key);
   const auto count = [&] { return running_with("TRAIN_TASK_ID=" + mark).size(); };
   const std::size_t running = settled(count);
   const Agents of_this_login;
   {
-    const auto program = of_this_login.reattach("task-0");
+    const auto program = of_this_login.reattach(own_key);
     CHECK(read_all(program->output()).empty());
     CHECK(program->wait() == 76);
   }
@@ -466,7 +472,7 @@ TEST_CASE("reattach leaves an agent alone whose folder this login does not see, 
   ::kill(ids.agent, SIGKILL);
   REQUIRE(eventually([&] { return running_with("TRAIN_TASK_ID=" + mark).empty(); }));
   REQUIRE(eventually([&] { return is_clean(agents); }));
-  const auto program = of_this_login.reattach("task-0");
+  const auto program = of_this_login.reattach(own_key);
   CHECK(is_no_agent(read_all(program->output())));
   CHECK(program->wait() == 0);
 }
