@@ -70,6 +70,7 @@ await() {
         wait "$launcher" 2>/dev/null
         status=$?
     else
+        note_failure "what runs when it is killed:" "$(states_of_processes)"
         status="killed, since it had not ended after ${limit:-60} s of an idle machine"
         kill -KILL "$launcher"
         wait "$launcher" 2>/dev/null
@@ -102,6 +103,15 @@ processes() {
         line="${words[*]} "
         [ ${#words[@]} -gt 0 ] && [[ $line =~ ${1:-.} ]] && echo "$pid $line"
     done < <(grep -lszx "TRAIN_HOST_DIRECTORY=$work/host" /proc/[0-9]*/environ)
+}
+
+# "PID STATE WAITS-IN COMMAND" of each.
+states_of_processes() {
+    local pid line
+    processes | while read -r pid line; do
+        printf '%s %s %s %s\n' "$pid" "$(sed -n 's/^State:[[:space:]]*//p' "/proc/$pid/status")" \
+            "$(cat "/proc/$pid/wchan")" "${line:0:120}"
+    done 2>/dev/null
 }
 
 pids_of() { processes "$1" | cut -d ' ' -f 1; }
