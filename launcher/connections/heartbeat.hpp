@@ -23,8 +23,9 @@ class Heartbeat {
   /// A message other than a pong from which the host may count its reconnect window: the host is
   /// trusted from now on.
   void trust(Instant now) { trusted_at_ = now; }
-  /// When the newest pong that the host was told of had come: until the window after it is over,
-  /// its ranks are not stopped for silence.
+  /// When the launcher received the newest pong that the host was told of. The host counts from
+  /// when it sent that pong: its ranks may be stopped for silence before a window from here is over,
+  /// and are by then.
   Instant trusted_at() const { return trusted_at_; }
   /// `Pong::answered` of the newest pong, on the host's clock; 0: none.
   Instant newest_pong() const { return newest_pong_; }

@@ -64,7 +64,7 @@ std::optional<std::size_t> slot_of(const LeaseKey& key, const Host& host,
   if (!is_device) return std::nullopt;
   if (is_gpu(key) && !key.name.empty()) {
     const auto& names = key.kind == Kind::cuda ? report.cuda_names : report.rocm_names;
-    // The GPU has a number of another user, and is not among ours.
+    // The number is another user's; by its identity, the GPU is not among ours.
     if (!names.empty() && std::find(names.begin(), names.end(), key.name) == names.end())
       return std::nullopt;
   }
