@@ -24,8 +24,8 @@ class Heartbeat {
   /// trusted from now on.
   void trust(Instant now) { trusted_at_ = now; }
   /// When the launcher received the newest pong that the host was told of. The host counts from
-  /// when it sent that pong: its ranks may be stopped for silence before a window from here is over,
-  /// and are by then.
+  /// when it sent that pong: its ranks may be stopped for silence before a window from here is
+  /// over, and are by then.
   Instant trusted_at() const { return trusted_at_; }
   /// `Pong::answered` of the newest pong, on the host's clock; 0: none.
   Instant newest_pong() const { return newest_pong_; }
