@@ -110,6 +110,7 @@ void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
                             const std::shared_ptr<message::Prepare>& prepare) {
   const bool is_in_vain = subreaper_.was_killed() || is_killing_ || !host->told.problems.empty();
   if (is_in_vain || prepare->leases.wants.empty()) return tell_checked(host);
+  has_nvidia_gpus_ = !host->told.gpus.cuda.empty();
   surroundings_.leases.take(
       prepare, host->told.gpus,
       [this, host, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
@@ -131,7 +132,7 @@ void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
 // Called once the leases are held, so that no other task fills the memory again.
 void AttemptDriver::await_memory(GpuMemoryWait::Then then) {
   const bool is_over = subreaper_.was_killed() || is_killing_;
-  if (is_over || gpu_wait_.limit <= milliseconds(0)) return then({});
+  if (is_over || !has_nvidia_gpus_ || gpu_wait_.limit <= milliseconds(0)) return then({});
   memory_wait_.begin(gpu_wait_, surroundings_.leases.whole_gpus_of(of_.trial, gpu_wait_.is_for_all),
                      std::move(then));
 }

@@ -110,6 +110,7 @@ class AttemptDriver {
   UsageWatch usage_watch_;
   RankStarter starter_;
   GpuWait gpu_wait_;
+  bool has_nvidia_gpus_ = false;
   GpuMemoryWait memory_wait_;
   std::vector<PortHold> ports_;
   std::optional<PortWatch> port_watch_;
