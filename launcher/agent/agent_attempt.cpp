@@ -205,10 +205,11 @@ RankCommand AgentAttempt::complete(const RankCommand& command, int threads) cons
 // Runs at Go: the devices of the slots are not known earlier.
 void AgentAttempt::bind_ranks() {
   if (prepare_.cpu_binding.mode == CpuBinding::none) return;
-  std::vector<std::vector<int>> nodes;
+  std::vector<std::vector<EnvironmentEntry>> environments;
   for (const RankCommand& command : prepare_.ranks)
-    nodes.push_back(nodes_of_devices(complete(command, 0).environment, cpus_));
-  cpu_shares_ = share_cpus(cpus_, nodes, prepare_.cpu_binding);
+    environments.push_back(complete(command, 0).environment);
+  const CpuBindingRule& rule = prepare_.cpu_binding;
+  cpu_shares_ = share_cpus(cpus_, ranks_on_host(environments, cpus_, rule), rule);
 }
 
 RankCommand AgentAttempt::command_of(int rank) const {

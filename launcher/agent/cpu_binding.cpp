@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -107,19 +108,47 @@ class Division {
   // For a rank that gets no core, `threads` is 0.
   std::vector<CpuShare> own() const {
     std::vector<CpuShare> shares(ranks_);
-    for (const auto& [number, area] : areas_) {
-      const std::size_t cores = area.cores.size();
-      const std::size_t sharers = area.ranks.size();
-      for (std::size_t i = 0; i < sharers; ++i)
-        for (std::size_t each = i * cores / sharers; each < (i + 1) * cores / sharers; ++each) {
-          add(area.cores[each], shares[area.ranks[i]]);
-          ++shares[area.ranks[i]].threads;
-        }
-    }
+    const auto give = [&](std::size_t core, std::size_t rank) { add_own(core, shares[rank]); };
+    for (const auto& [number, area] : areas_) deal(area.cores, area.ranks, give);
+    return sorted(std::move(shares));
+  }
+
+  // The same for a division among slots: ranks of one slot divide its cores.
+  std::vector<CpuShare> own_of_ranks(const Nodes& slots_of_ranks) const {
+    std::vector<std::vector<std::size_t>> cores(ranks_);
+    const auto give = [&](std::size_t core, std::size_t slot) { cores[slot].push_back(core); };
+    for (const auto& [number, area] : areas_) deal(area.cores, area.ranks, give);
+    std::vector<CpuShare> shares(slots_of_ranks.size());
+    const auto give_rank = [&](std::size_t core, std::size_t rank) { add_own(core, shares[rank]); };
+    for (std::size_t slot = 0; slot < ranks_; ++slot)
+      deal(cores[slot], ranks_with(slot, slots_of_ranks), give_rank);
     return sorted(std::move(shares));
   }
 
  private:
+  static std::vector<std::size_t> ranks_with(std::size_t slot, const Nodes& slots_of_ranks) {
+    std::vector<std::size_t> ranks;
+    for (std::size_t rank = 0; rank < slots_of_ranks.size(); ++rank)
+      for (const int each : slots_of_ranks[rank])
+        if (static_cast<std::size_t>(each) == slot) ranks.push_back(rank);
+    return ranks;
+  }
+
+  // Gives each sharer an even part of the cores.
+  static void deal(const std::vector<std::size_t>& cores, const std::vector<std::size_t>& sharers,
+                   const std::function<void(std::size_t core, std::size_t sharer)>& give) {
+    const std::size_t count = sharers.size();
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t each = i * cores.size() / count; each < (i + 1) * cores.size() / count;
+           ++each)
+        give(cores[each], sharers[i]);
+  }
+
+  void add_own(std::size_t core, CpuShare& share) const {
+    add(core, share);
+    ++share.threads;
+  }
+
   struct Area {
     std::vector<std::size_t> ranks;
     std::vector<std::size_t> cores;
@@ -181,9 +210,33 @@ std::vector<int> at(const std::vector<int>& all, const std::vector<int>& positio
   return some;
 }
 
+constexpr const char* cuda_variable = "CUDA_VISIBLE_DEVICES";
+constexpr const char* rocm_variable = "ROCR_VISIBLE_DEVICES";
+
+// The numbers of a rank's own devices. The variable lists devices of the host;
+// TRAIN_DEVICE_INDICES are positions in that list.
+std::vector<int> devices_in(const std::vector<EnvironmentEntry>& environment, const char* visible) {
+  return at(numbers_in(value_of(environment, visible)),
+            numbers_in(value_of(environment, "TRAIN_DEVICE_INDICES")));
+}
+
+std::vector<int> nodes_of_devices(const std::vector<EnvironmentEntry>& environment,
+                                  const CpuTopology& topology) {
+  std::set<int> nodes;
+  const auto add = [&](const char* visible, const std::vector<int>& nodes_of_all) {
+    for (const int node : at(nodes_of_all, devices_in(environment, visible)))
+      if (node >= 0) nodes.insert(node);
+  };
+  add(cuda_variable, topology.cuda_nodes);
+  add(rocm_variable, topology.rocm_nodes);
+  return {nodes.begin(), nodes.end()};
+}
+
 }  // namespace
 
-CpuShares share_cpus(const CpuTopology& topology, const Nodes& nodes, CpuBindingRule rule) {
+CpuShares share_cpus(const CpuTopology& topology, const RanksOnHost& ranks,
+                     const CpuBindingRule& rule) {
+  const Nodes& nodes = ranks.nodes;
   const std::vector<Core> by_node = cores_of(topology, Areas::nodes);
   if (by_node.empty() || nodes.empty()) return not_bound(nodes.size());
   switch (rule.mode) {
@@ -201,24 +254,37 @@ CpuShares share_cpus(const CpuTopology& topology, const Nodes& nodes, CpuBinding
       break;
   }
   const Division division(by_node, nodes);
-  std::vector<CpuShare> own = division.own();
+  std::vector<CpuShare> own =
+      rule.has_whole_host || ranks.nodes_of_slots.empty()
+          ? division.own()
+          : Division(by_node, ranks.nodes_of_slots).own_of_ranks(ranks.slots);
   if (has_each_a_core(own)) return {std::move(own)};
   return {division.shared(), true};
 }
 
-// The visible-devices variables list devices of the host; TRAIN_DEVICE_INDICES are positions in
-// that list.
-std::vector<int> nodes_of_devices(const std::vector<EnvironmentEntry>& environment,
-                                  const CpuTopology& topology) {
-  const std::vector<int> own = numbers_in(value_of(environment, "TRAIN_DEVICE_INDICES"));
-  std::set<int> nodes;
-  const auto add = [&](std::string_view visible, const std::vector<int>& nodes_of_all) {
-    for (const int node : at(nodes_of_all, at(numbers_in(value_of(environment, visible)), own)))
-      if (node >= 0) nodes.insert(node);
+RanksOnHost ranks_on_host(const std::vector<std::vector<EnvironmentEntry>>& environments,
+                          const CpuTopology& topology, const CpuBindingRule& rule) {
+  const auto count_with = [&](const char* visible) {
+    return std::count_if(environments.begin(), environments.end(),
+                         [&](const auto& each) { return !devices_in(each, visible).empty(); });
   };
-  add("CUDA_VISIBLE_DEVICES", topology.cuda_nodes);
-  add("ROCR_VISIBLE_DEVICES", topology.rocm_nodes);
-  return {nodes.begin(), nodes.end()};
+  const auto ranks = static_cast<std::ptrdiff_t>(environments.size());
+  RanksOnHost there;
+  for (const auto& environment : environments)
+    there.nodes.push_back(nodes_of_devices(environment, topology));
+  for (const auto& [visible, nodes_of_all] : {std::pair(cuda_variable, &topology.cuda_nodes),
+                                              std::pair(rocm_variable, &topology.rocm_nodes)}) {
+    if (ranks == 0 || count_with(visible) < ranks) continue;
+    for (const int node : *nodes_of_all)
+      there.nodes_of_slots.push_back(node >= 0 ? std::vector<int>{node} : std::vector<int>());
+    for (const auto& environment : environments)
+      there.slots.push_back(devices_in(environment, visible));
+    return there;
+  }
+  if (rule.slots_of_ranks.size() != environments.size()) return there;
+  there.nodes_of_slots.resize(static_cast<std::size_t>(rule.slots));
+  there.slots = rule.slots_of_ranks;
+  return there;
 }
 
 }  // namespace train

@@ -41,21 +41,35 @@ struct CpuShares {
   bool has_too_few_cores = false;
 };
 
-/// The CPUs of each rank of a host. `nodes`: the NUMA nodes of each rank's devices; empty: it has
-/// no devices, or their nodes are unknown. Cores are never split; CPUs that the session may not use
+/// What the ranks of a host have there, each list in the order of the ranks.
+struct RanksOnHost {
+  /// The NUMA nodes of each rank's devices; empty: it has no devices, or their nodes are unknown.
+  std::vector<std::vector<int>> nodes = {};
+  /// The NUMA nodes of each slot of the host; likewise. The slots are all GPUs of the host, or its
+  /// places, and not only those of the trial. Empty: they are unknown.
+  std::vector<std::vector<int>> nodes_of_slots = {};
+  /// The slots of each rank, as positions in `nodes_of_slots`.
+  std::vector<std::vector<int>> slots = {};
+};
+
+/// The CPUs of each rank of a host. Cores are never split; CPUs that the session may not use
 /// are never given.
 ///
 /// `node`: a rank gets all cores of its nodes. Ranks without known nodes are dealt over the nodes
 /// in order, in proportion to their cores; if there are fewer such ranks than nodes, each gets
 /// several nodes. `socket`: the same with the sockets of those nodes. `exclusive`: as `node`, but
-/// the ranks of a node divide its cores evenly. `auto`: no binding on a host with one node.
+/// the ranks of a node divide its cores evenly. If the trial shares the host, the slots of a node
+/// divide its cores instead, and a rank gets those of its slots: other trials, which have other
+/// slots, then have other cores. `auto`: no binding on a host with one node.
 /// Otherwise, if the trial has the whole host: `exclusive` by nodes, else by sockets, as long as
 /// none of them is left idle and each rank gets a core. If the trial shares the host: `node`.
-CpuShares share_cpus(const CpuTopology& topology, const std::vector<std::vector<int>>& nodes,
-                     CpuBindingRule rule);
+CpuShares share_cpus(const CpuTopology& topology, const RanksOnHost& ranks,
+                     const CpuBindingRule& rule);
 
-/// The NUMA nodes of a rank's GPUs, as its environment names them; ascending.
-std::vector<int> nodes_of_devices(const std::vector<EnvironmentEntry>& environment,
-                                  const CpuTopology& topology);
+/// What these ranks have on a host. `environments`: of each rank, with the values that are known
+/// only at launch; they name the rank's GPUs. If some rank has no GPU there, the slots are the
+/// places that `rule` has.
+RanksOnHost ranks_on_host(const std::vector<std::vector<EnvironmentEntry>>& environments,
+                          const CpuTopology& topology, const CpuBindingRule& rule);
 
 }  // namespace train

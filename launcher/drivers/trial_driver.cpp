@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config_schema/hosts/host_fold.hpp"
 #include "launcher/lease/trial_leases.hpp"
 #include "launcher/ports/earliest.hpp"
@@ -37,6 +39,28 @@ std::vector<LeaseRequest> leases_of_hosts(const TrialWork& work, const std::stri
                       experiment.allow_busy,
                       work.order};
   return requests;
+}
+
+bool may_have_gpus(const LeaseRequest& request) {
+  return std::any_of(request.wants.begin(), request.wants.end(), [](const LeaseWant& want) {
+    return want.key.kind == LeaseKey::Kind::cuda || want.key.kind == LeaseKey::Kind::slot;
+  });
+}
+
+// Slots that a filter left out are still slots of the host, which other tasks may have: positions
+// of slots are their indices.
+CpuBindingRule cpu_binding_of(const ExperimentConfig& experiment, const Trial& trial,
+                              const PlannedHost& planned) {
+  const bool has_all_slots = static_cast<int>(planned.slots.size()) == slot_count(planned.host);
+  CpuBindingRule rule{experiment.cpu_binding, has_all_slots && experiment.needs.slots.is_whole()};
+  if (rule.mode != CpuBinding::exclusive || rule.has_whole_host) return rule;
+  for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
+    const std::vector<int>& slots = trial.ranks[static_cast<std::size_t>(rank)].slots;
+    if (slots.empty()) return {rule.mode};
+    rule.slots_of_ranks.push_back(slots);
+  }
+  rule.slots = slot_count(planned.host).value_or(0);
+  return rule;
 }
 
 }  // namespace
@@ -245,9 +269,10 @@ Run::Rules TrialDriver::run_rules() const {
   rules.of = of();
   rules.task_id = common_.task_id;
   rules.looks_for_networks = looks_for_networks(work_.plan);
-  const GpuWait& wait = work_.plan.experiment.gpu_wait;
-  if (wait.is_for_all || !is_first || owner_.expects_trials()) rules.gpu_wait = wait.limit;
-  for (const LeaseRequest& request : leases_) rules.holds.push_back(!request.wants.empty());
+  for (const LeaseRequest& request : leases_) {
+    rules.holds.push_back(!request.wants.empty());
+    if (may_have_gpus(request)) rules.gpu_wait = work_.plan.experiment.gpu_wait.limit;
+  }
   return rules;
 }
 
@@ -300,9 +325,7 @@ message::Prepare TrialDriver::prepare_message(int node) const {
   // On a restart the task comes before all waiting tasks for what it held, also with a new agent,
   // which holds nothing yet.
   if (task_.restarts() > 0) prepare.leases.order = TicketOrder{0, 0, common_.task_id};
-  const bool has_all_slots = static_cast<int>(planned.slots.size()) == slot_count(planned.host);
-  prepare.cpu_binding = {experiment.cpu_binding,
-                         has_all_slots && experiment.needs.slots.is_whole()};
+  prepare.cpu_binding = cpu_binding_of(experiment, trial_, planned);
   prepare.gpu_wait = experiment.gpu_wait;
   prepare.checkpoint_directory = checkpoint_directory(experiment, common_.task_id, trial_.trial);
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {

@@ -29,6 +29,7 @@ constexpr int highest_port = 65'535;
 constexpr int highest_signal = 64;
 constexpr std::size_t longest_file_name = 64;
 constexpr std::int64_t longest_grace_ms = 7LL * 24 * 3600 * 1000;
+constexpr int most_slots_of_host = 65'536;
 constexpr std::int64_t longest_gpu_wait_ms = 36'000'000'000;  // the largest retry x delay_s
 constexpr std::int64_t millionths = 1'000'000;
 
@@ -139,6 +140,10 @@ json body(const message::Prepare& m) {
   if (m.cpu_binding.mode != CpuBinding::none) {
     value["cpu_binding"] = static_cast<int>(m.cpu_binding.mode);
     value["has_whole_host"] = m.cpu_binding.has_whole_host;
+    value["slots"] = m.cpu_binding.slots;
+    value["slots_of_ranks"] = json::array();
+    for (const std::vector<int>& slots : m.cpu_binding.slots_of_ranks)
+      value["slots_of_ranks"].push_back({{"slots", slots}});
   }
   value["gpu_wait"] = {{"limit_ms", m.gpu_wait.limit.count()},
                        {"most_used_ppm", std::llround(m.gpu_wait.most_used * millionths)},
@@ -167,7 +172,12 @@ Message read_prepare(const json& value) {
   if (value.contains("cpu_binding")) {
     constexpr int last = static_cast<int>(CpuBinding::exclusive);
     m.cpu_binding = {static_cast<CpuBinding>(int_field(value, "cpu_binding", 0, last)),
-                     bool_field(value, "has_whole_host")};
+                     bool_field(value, "has_whole_host"),
+                     int_field(value, "slots", 0, most_slots_of_host),
+                     {}};
+    for (const json& rank : array_field(value, "slots_of_ranks", most_slots_of_host))
+      m.cpu_binding.slots_of_ranks.push_back(
+          int_list_field(rank, "slots", 0, most_slots_of_host - 1, most_slots_of_host));
   }
   const json& wait = field(value, "gpu_wait");
   m.gpu_wait = {

@@ -26,7 +26,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own agent, so both sides always agree; a
 /// difference means that something else answers.
-constexpr int wire_version = 17;
+constexpr int wire_version = 18;
 
 /// Longest text about a problem of the agent, in bytes; longer ones are cut.
 constexpr std::size_t longest_trouble = 2'000;
@@ -61,6 +61,10 @@ struct SpoolRule {
 struct CpuBindingRule {
   CpuBinding mode = CpuBinding::none;
   bool has_whole_host = false;  ///< all slots of the host are the trial's
+  /// `exclusive` on a host that the trial shares: how many slots the host has, and which of them
+  /// each rank has, in the order of the ranks. Empty: some rank has none.
+  int slots = 0;
+  std::vector<std::vector<int>> slots_of_ranks = {};
   bool operator==(const CpuBindingRule&) const = default;
 };
 

@@ -77,6 +77,22 @@ cores_of_their_own() {
         "$(field '[type(rank["cpus"]) == str for rank in d["rank_results"]]' "$work/out")"
 }
 
+cores_of_two_tasks() {
+    has_two_cores || return 0
+    start launch -H localhost:2 -n 1 --set cpu_binding=exclusive -- \
+        /usr/bin/python3 -c "${tells}import time; time.sleep(4711)"
+    within 30 "the first task is up" out_count_is 1 "rank 0 [0-9]"
+    cp "$work/out" "$work/first"
+    with_environment "$train" launch -H localhost:2 -n 1 --set cpu_binding=exclusive -- \
+        /usr/bin/python3 -c "$tells" >"$work/second" 2>"$work/err" || note_failure "second: $(cat "$work/err")"
+    sed 's/rank 0/rank 1/' "$work/second" | cat "$work/first" - >"$work/both"
+    cp "$work/both" "$work/out"
+    expect_equal "CPUs of both tasks" "set()" "$(of_machine 'ranks[0][0] & ranks[1][0]')"
+    expect_equal "each has some" True "$(of_machine 'all(cpus for cpus, _ in ranks.values())')"
+    kill -INT "$launcher"
+    await
+}
+
 too_few_cores() {
     local train=$train
     pin_to_first
@@ -135,6 +151,7 @@ beside_a_rank() {
 }
 
 test_case "exclusive: ranks have whole cores of their own, and so has what they start" cores_of_their_own
+test_case "exclusive: two tasks on one host have cores of their own" cores_of_two_tasks
 test_case "what is executed beside a rank has the cores of that" beside_a_rank
 test_case "exclusive, with fewer cores than ranks: they share them, which is said" too_few_cores
 test_case "none: ranks have all CPUs of the session" nothing_bound

@@ -42,7 +42,19 @@ Numbers threads_of(const CpuShares& shares) {
 
 CpuShares bound(CpuBinding mode, const CpuTopology& topology, const Sets& nodes,
                 bool has_whole_host = false) {
-  return share_cpus(topology, nodes, {mode, has_whole_host});
+  return share_cpus(topology, {nodes}, {mode, has_whole_host});
+}
+
+// On a host with slots of these nodes, which the trial shares.
+CpuShares exclusive_of(const CpuTopology& topology, const Sets& nodes_of_slots, const Sets& slots) {
+  RanksOnHost ranks{{}, nodes_of_slots, slots};
+  for (const Numbers& of_rank : slots) {
+    ranks.nodes.emplace_back();
+    for (const int slot : of_rank)
+      for (const int node : nodes_of_slots[static_cast<std::size_t>(slot)])
+        ranks.nodes.back().push_back(node);
+  }
+  return share_cpus(topology, ranks, {CpuBinding::exclusive});
 }
 
 Sets without_devices(std::size_t ranks) { return Sets(ranks); }
@@ -97,6 +109,27 @@ TEST_CASE("ranks that would get less than one core share those of their nodes") 
   CHECK(shares.has_too_few_cores);
   CHECK(sets_of(shares) == Sets(3, {0, 1, 2, 3}));
   CHECK(threads_of(shares) == Numbers{1, 1, 1});
+}
+
+TEST_CASE("trials that share a host have cores of their own, those of their slots") {
+  const CpuTopology topology = machine(2, 4, 2);
+  const Sets gpus = {{0}, {0}, {1}, {1}};
+  CHECK(sets_of(exclusive_of(topology, gpus, {{0}})) == Sets{{0, 1, 8, 9}});
+  CHECK(sets_of(exclusive_of(topology, gpus, {{1}, {2}})) == Sets{{2, 3, 10, 11}, {4, 5, 12, 13}});
+  const CpuShares of_two = exclusive_of(topology, gpus, {{2, 3}});
+  CHECK(sets_of(of_two) == Sets{{4, 5, 6, 7, 12, 13, 14, 15}});
+  CHECK(threads_of(of_two) == Numbers{4});
+  // Places are dealt over the nodes; ranks of one slot divide its cores.
+  CHECK(sets_of(exclusive_of(topology, without_devices(2), {{0}, {0}})) ==
+        Sets{{0, 1, 8, 9}, {2, 3, 10, 11}});
+  CHECK(sets_of(exclusive_of(topology, without_devices(2), {{1}})) ==
+        Sets{{4, 5, 6, 7, 12, 13, 14, 15}});
+}
+
+TEST_CASE("where a host has more slots than cores, a trial shares them with others") {
+  const CpuShares shares = exclusive_of(machine(1, 2, 1), without_devices(4), {{0}});
+  CHECK(shares.has_too_few_cores);
+  CHECK(sets_of(shares) == Sets{{0, 1}});
 }
 
 TEST_CASE("auto binds where there is something to gain, and leaves no core idle") {
@@ -238,7 +271,39 @@ TEST_CASE(
     CHECK(seen[kind] > 20);
 }
 
+TEST_CASE("two trials on any host never have a core in common") {
+  std::mt19937 random(20'261'129);
+  int apart = 0;
+  for (int round = 0; round < 600; ++round) {
+    INFO("round " << round);
+    const CpuTopology topology = any_machine(random);
+    Sets slots(2 + random() % 7);
+    for (Numbers& nodes : slots)
+      if (round % 3 != 0) nodes.push_back(static_cast<int>(random() % 9));
+    std::vector<Sets> trials(2);
+    for (std::size_t slot = 0; slot < slots.size(); ++slot)
+      trials[slot == 0 ? 0 : slot == 1 ? 1 : random() % 2].push_back({static_cast<int>(slot)});
+    std::set<int> given;
+    bool has_cores = true;
+    for (const Sets& trial : trials) {
+      const CpuShares shares = exclusive_of(topology, slots, trial);
+      has_cores = has_cores && !topology.cpus.empty() && !shares.has_too_few_cores;
+      for (const CpuShare& share : shares.ranks) check_share(topology, share);
+      if (!has_cores) break;
+      check_own(topology, shares);
+      for (const CpuShare& share : shares.ranks)
+        for (const int cpu : share.cpus) CHECK(given.insert(cpu).second);
+    }
+    apart += has_cores ? 1 : 0;
+  }
+  CHECK(apart > 100);
+}
+
 TEST_CASE("the nodes of a rank's devices are read from its environment") {
+  const auto nodes_of_devices = [](const std::vector<EnvironmentEntry>& environment,
+                                   const CpuTopology& topology) {
+    return ranks_on_host({environment}, topology, {}).nodes.front();
+  };
   CpuTopology topology;
   topology.cuda_nodes = {0, 0, 1, -1};
   topology.rocm_nodes = {5, 6};
@@ -253,6 +318,24 @@ TEST_CASE("the nodes of a rank's devices are read from its environment") {
   CHECK(nodes("CUDA_VISIBLE_DEVICES", "0,9", "1,7,-1,x").empty());
   CHECK(nodes("CUDA_VISIBLE_DEVICES", "GPU-1", "0").empty());
   CHECK(nodes_of_devices({{"CUDA_VISIBLE_DEVICES", "0"}}, topology).empty());
+}
+
+TEST_CASE("the slots of a host are its GPUs where ranks have some, else its places") {
+  CpuTopology topology;
+  topology.cuda_nodes = {0, -1, 1};
+  const auto with = [](const char* visible, const char* positions) {
+    return std::vector<EnvironmentEntry>{{"CUDA_VISIBLE_DEVICES", visible},
+                                         {"TRAIN_DEVICE_INDICES", positions}};
+  };
+  const CpuBindingRule rule{CpuBinding::exclusive, false, 4, {{3}, {1}}};
+  const RanksOnHost gpus = ranks_on_host({with("1,2", "1"), with("1,2", "0")}, topology, rule);
+  CHECK(gpus.nodes_of_slots == Sets{{0}, {}, {1}});
+  CHECK(gpus.slots == Sets{{2}, {1}});
+  CHECK(gpus.nodes == Sets{{1}, {}});
+  const RanksOnHost places = ranks_on_host({with("", ""), with("", "")}, topology, rule);
+  CHECK(places.nodes_of_slots == Sets(4));
+  CHECK(places.slots == Sets{{3}, {1}});
+  CHECK(ranks_on_host({with("", "")}, topology, {CpuBinding::exclusive}).nodes_of_slots.empty());
 }
 
 namespace {

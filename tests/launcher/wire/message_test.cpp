@@ -75,7 +75,7 @@ message::RankEnded ended_with_its_parent() {
 
 message::Prepare prepare_bound() {
   message::Prepare prepare{"t", {shell_command()}};
-  prepare.cpu_binding = {CpuBinding::exclusive, true};
+  prepare.cpu_binding = {CpuBinding::exclusive, false, 8, {{0, 1}, {7}}};
   prepare.gpu_wait = {milliseconds(36'000'000'000), 0.375, true};
   return prepare;
 }
@@ -380,6 +380,8 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {message::RankStarted{}, R"({"shares_cores":1})"},
       {prepare_bound(), R"({"cpu_binding":5})"},
       {prepare_bound(), R"({"has_whole_host":null})"},
+      {prepare_bound(), R"({"slots":65537})"},
+      {prepare_bound(), R"({"slots_of_ranks":[{"slots":[-1]}]})"},
       {prepare_bound(), R"({"gpu_wait":null})"},
       {prepare_bound(), R"({"gpu_wait":{"limit_ms":-1}})"},
       {prepare_bound(), R"({"gpu_wait":{"most_used_ppm":1000001}})"},
