@@ -163,9 +163,14 @@ std::vector<std::string> AgentLeases::whole_gpus_of(int trial, bool all) {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> gpus;
   const auto known = trials_.find(trial);
-  if (known == trials_.end()) return gpus;
+  if (known == trials_.end() || (known->second.allow_busy && !all)) return gpus;
+  const std::vector<LeaseKey> recently_used = known->second.leases->recently_used_gpus();
+  const auto was_used = [&](const LeaseKey& key) {
+    return used_gpus_.contains(key.name) ||
+           std::find(recently_used.begin(), recently_used.end(), key) != recently_used.end();
+  };
   for (const LeaseWant& want : known->second.wants)
-    if (is_known_gpu(want) && is_whole(want) && (all || used_gpus_.contains(want.key.name)))
+    if (is_known_gpu(want) && is_whole(want) && (all || was_used(want.key)))
       gpus.push_back(want.key.name);
   return gpus;
 }

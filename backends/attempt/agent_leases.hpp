@@ -38,7 +38,7 @@ class AgentLeases {
   /// Notes in the holder file, for other users, that ranks were started.
   void confirm(int trial);
   /// The UUIDs of the NVIDIA GPUs that the trial holds as a whole, as far as they are known: all,
-  /// or those on which ranks of the task were started before.
+  /// or those on which ranks of the task were started before, or of another task until recently.
   std::vector<std::string> whole_gpus_of(int trial, bool all);
   void keep_young();
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "backends/posix/files.hpp"
+#include "backends/posix/proc.hpp"
 #include "backends/posix/random.hpp"
 
 namespace train {
@@ -62,6 +63,12 @@ class Draft {
   Descriptor file_;
 };
 
+// The time of its last access stays, for cleaners of old files.
+void set_never_touched(int file) {
+  const struct timespec times[] = {{0, UTIME_OMIT}, {0, 0}};
+  (void)::futimens(file, times);  // else memory of a GPU is asked about once in vain
+}
+
 // Opens without O_CREAT first: in a folder like /tmp the kernel refuses O_CREAT on existing files
 // of other users (fs.protected_regular). Each step may find that another process was faster
 // (EEXIST), or that another process of this user has removed the draft as a leftover (ENOENT).
@@ -71,6 +78,7 @@ Descriptor open_or_make(const LeaseFolder& folder, const std::string& path) {
     if (file || errno != ENOENT) return file;
     Draft draft(folder);
     if (!draft) return {};
+    set_never_touched(draft.descriptor());
     const int why = draft.link_as(path, for_everybody);
     if (why == 0) return draft.take();
     errno = why;
@@ -227,5 +235,14 @@ bool LeaseFile::is_in(const LeaseFolder& folder) const {
 }
 
 void LeaseFile::keep_young() const { (void)::futimens(file_.get(), nullptr); }
+
+bool LeaseFile::was_touched_within(milliseconds time) const {
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) return false;
+  const std::int64_t touched_ms =
+      std::int64_t{status.st_mtim.tv_sec} * 1'000 + status.st_mtim.tv_nsec / 1'000'000;
+  const std::int64_t age_ms = unix_time_ms() - touched_ms;
+  return age_ms < time.count() && -age_ms < time.count();
+}
 
 }  // namespace train

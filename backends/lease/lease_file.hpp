@@ -9,6 +9,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/lease/lease.hpp"
+#include "launcher/ports/clock.hpp"
 
 namespace train {
 
@@ -53,8 +54,10 @@ class LeaseFile {
   /// Whether the folder still has this very file under its name: a cleaner may have removed it, and
   /// another task may have made a new one.
   bool is_in(const LeaseFolder& folder) const;
-  /// Touches the file, so that cleaners of old files leave it.
+  /// Touches the file, so that cleaners of old files leave it, and `was_touched_within` holds.
   void keep_young() const;
+  /// Whether any user has touched the file in this time.
+  bool was_touched_within(milliseconds time) const;
 
  private:
   explicit LeaseFile(std::string name, Descriptor file)

@@ -20,6 +20,9 @@ namespace train {
 
 namespace {
 
+// Longer than the default limit of a wait for the memory of GPUs.
+constexpr milliseconds recent_use{60'000};
+
 void add(std::vector<LeaseRange>& all, const std::vector<LeaseRange>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
@@ -77,8 +80,10 @@ Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& wa
     if (!ranges) return std::optional<Held>();
     const bool is_locked = std::all_of(ranges->begin(), ranges->end(),
                                        [&](const LeaseRange& range) { return file->lock(range); });
-    if (is_locked && file->is_in(folder_))
-      return std::optional(Held{want, std::move(*file), std::move(*ranges)});
+    if (is_locked && file->is_in(folder_)) {
+      const bool was_just_used = is_gpu(want.key) && file->was_touched_within(recent_use);
+      return std::optional(Held{want, std::move(*file), std::move(*ranges), was_just_used});
+    }
   }
   return std::optional<Held>();
 }
@@ -343,11 +348,21 @@ bool TaskLeases::take_lent() {
   return held_.size() > before;
 }
 
-// Unlocks explicitly: other processes may have the same open file descriptions, so closing ours
+std::vector<LeaseKey> TaskLeases::recently_used_gpus() const {
+  std::vector<LeaseKey> gpus;
+  for (const Held& held : held_)
+    if (held.was_just_used) gpus.push_back(held.want.key);
+  return gpus;
+}
+
+// Touches the files of GPUs on which ranks ran, for the task that takes them next. Unlocks
+// explicitly: other processes may have the same open file descriptions, so closing ours
 // would release nothing.
 void TaskLeases::release() {
-  for (Held& held : held_)
+  for (Held& held : held_) {
+    if (is_running_ && is_gpu(held.want.key)) held.file.keep_young();
     for (const LeaseRange& range : held.ranges) held.file.unlock(range);
+  }
   held_.clear();
 }
 

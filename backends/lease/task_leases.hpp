@@ -48,6 +48,9 @@ class TaskLeases {
   /// Touches the files if the folder has a cleaner, and makes the holder file anew if it was
   /// removed. Call it from time to time.
   void keep_young();
+  /// The GPUs that are held, and on which ranks of another task ran until less than a minute before
+  /// they were taken: its memory may not be free yet.
+  std::vector<LeaseKey> recently_used_gpus() const;
   /// The descriptors that hold the locks.
   std::vector<int> descriptors() const;
   /// The descriptors that this function has not returned before, for a process that is to hold
@@ -59,8 +62,9 @@ class TaskLeases {
     LeaseWant want;
     LeaseFile file;
     std::vector<LeaseRange> ranges;
-    bool is_fresh = true;  ///< it was not held before the last call of `take`
-    bool is_new = true;    ///< not returned by `take_new_descriptors` yet
+    bool was_just_used = false;  ///< a GPU: by another task, shortly before it was taken
+    bool is_fresh = true;        ///< it was not held before the last call of `take`
+    bool is_new = true;          ///< not returned by `take_new_descriptors` yet
   };
 
   /// What other tasks hold, except the locks in our own folder.

@@ -245,7 +245,7 @@ constexpr Field how_it_ends[] = {
         .one_of("none|auto|node|socket|exclusive"),
     Field{"wait_for_gpu", boolean | mapping, train, "",
           "whether the start of ranks waits until the memory of their GPUs is free; without it for "
-          "50 s at most, and only for GPUs that the task has used before on their host"},
+          "50 s at most, and only for GPUs that have just been used"},
     Field{"wait_for_gpu.target_util", number, train, "",
           "the share of a GPU's memory that may be in use; default: 0.01"}
         .from(0)

@@ -74,7 +74,8 @@ struct DeviceFacts {
   std::string trouble = {};
   std::optional<std::uint64_t> memory_total = {};  ///< bytes
   std::optional<std::uint64_t> memory_free = {};
-  std::optional<std::uint64_t> memory_used = {};  ///< without what the driver keeps for itself
+  /// Without what the driver keeps for itself, and what processes take that only draw.
+  std::optional<std::uint64_t> memory_used = {};
   /// The processes that compute on it: at most `most_device_processes`, and at least one if there
   /// are any.
   std::optional<std::vector<DeviceProcess>> processes = {};

@@ -204,6 +204,19 @@ waits_no_longer_than_it_may() {
     pretend node02 FAKE_NVML_FACTS
 }
 
+# Memory that one task leaves behind when the next one takes its GPU.
+next_task_waits() {
+    launch -H node02:1 -n 1 -- /bin/sh -c 'echo used=10 >/etc/fake_nvml/FAKE_NVML_FACTS'
+    expect_status 0
+    launch_start -H node02:1 -n 1 -- /bin/sh -c 'echo "the next"'
+    eventually 60 err_has "^train: host 'node02': the memory of its GPUs has not been free for [0-9]+ s: 9.0 of 40.0 GiB of GPU 0 are in use$"
+    expect_no_out 'the next'
+    pretend node02 FAKE_NVML_FACTS
+    await_launch 120
+    expect_status 0
+    expect_out '^\[0\] the next$'
+}
+
 # Whoever stops it does not wait either.
 is_stopped_while_it_waits() {
     launch_twice
@@ -228,6 +241,7 @@ test_case "a driver that hangs takes nothing along, and nothing is left of it" h
 test_case "what computes on a GPU outside of train is told" busy
 test_case "a GPU that another user's process computes on is not given away" busy_for_another_user
 test_case "a restart waits until the memory of its GPU is free" waits_for_memory
+test_case "the next task waits until the memory of its GPU is free" next_task_waits
 test_case "a start waits for memory no longer than it may" waits_no_longer_than_it_may
 test_case "a launch that waits for memory is stopped at once" is_stopped_while_it_waits
 finish

@@ -8,7 +8,10 @@
 // the functions are those of NVIDIA's reference (docs.nvidia.com/deploy/nvml-api).
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <optional>
 
 #include "backends/accelerator/devices/allreduce.hpp"
 #include "backends/accelerator/devices/line.hpp"
@@ -32,6 +35,7 @@ constexpr unsigned long long largest = ~0ULL >> 1;  // readers accept no more; i
 
 Line line;
 ProcessInfo processes[most_asked_processes];
+ProcessInfo graphics_processes[most_asked_processes];
 
 /// NVML's functions by their names.
 class Nvml {
@@ -143,7 +147,7 @@ class Description {
     number("memory_free", memory.free);
     MemoryV2 exact;
     const bool is_exact = told(nvml_("nvmlDeviceGetMemoryInfo_v2", device_, &exact));
-    number("memory_used", is_exact ? exact.used : memory.used);
+    memory_used_ = is_exact ? exact.used : memory.used;
   }
   void ecc() {
     unsigned long long count = 0;
@@ -221,18 +225,44 @@ class Description {
     number("why", why < 0 ? p2p_unknown : why);
     line.raw("}");
   }
-  // Tries version 2 before version 3: in some drivers of the 535 series, version 3 writes larger
-  // records.
-  void running() {
+  // How many there are; nothing is known of more than there is room for. Tries version 2 before
+  // version 3: in some drivers of the 535 series, version 3 writes larger records.
+  std::optional<unsigned int> ask_processes(const char* version_2, const char* version_3,
+                                            ProcessInfo* there) {
     unsigned int count = most_asked_processes;
-    Return status = nvml_("nvmlDeviceGetComputeRunningProcesses_v2", device_, &count,
-                          static_cast<ProcessInfo*>(processes));
+    Return status = nvml_(version_2, device_, &count, there);
     if (status == not_supported) {
       count = most_asked_processes;
-      status = nvml_("nvmlDeviceGetComputeRunningProcesses_v3", device_, &count,
-                     static_cast<ProcessInfo*>(processes));
+      status = nvml_(version_3, device_, &count, there);
     }
-    if (!told(status) || count > most_asked_processes) return;
+    if (!told(status) || count > most_asked_processes) return std::nullopt;
+    return count;
+  }
+  // Bytes that a display server and other processes take that do not compute.
+  unsigned long long used_by_graphics(unsigned int computing) {
+    const auto count = ask_processes("nvmlDeviceGetGraphicsRunningProcesses_v2",
+                                     "nvmlDeviceGetGraphicsRunningProcesses_v3",
+                                     static_cast<ProcessInfo*>(graphics_processes));
+    unsigned long long used = 0;
+    for (unsigned int i = 0; i < count.value_or(0); ++i) {
+      const ProcessInfo& each = graphics_processes[i];
+      const bool computes =
+          std::any_of(std::begin(processes), std::begin(processes) + computing,
+                      [&](const ProcessInfo& other) { return other.pid == each.pid; });
+      if (!computes && each.used_gpu_memory != ~0ULL) used += each.used_gpu_memory;
+    }
+    return used;
+  }
+  void running() {
+    const auto known = ask_processes("nvmlDeviceGetComputeRunningProcesses_v2",
+                                     "nvmlDeviceGetComputeRunningProcesses_v3",
+                                     static_cast<ProcessInfo*>(processes));
+    if (memory_used_) {
+      const unsigned long long graphics = used_by_graphics(known.value_or(0));
+      number("memory_used", *memory_used_ - std::min(*memory_used_, graphics));
+    }
+    if (!known) return;
+    const unsigned int count = *known;
     line.raw(",\"processes\":[");
     for (unsigned int i = 0; i < count && i < most_processes; ++i) {
       const std::size_t begin = line.size();
@@ -252,6 +282,7 @@ class Description {
   Device device_;
   unsigned int index_;
   unsigned int count_;
+  std::optional<unsigned long long> memory_used_;
   const char* why_ = "";
 };
 

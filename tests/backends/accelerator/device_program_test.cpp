@@ -104,6 +104,16 @@ TEST_CASE("healthy devices are described with all that the driver tells") {
   CHECK_FALSE(has_child());
 }
 
+TEST_CASE("what a display server has of a GPU's memory does not count as used") {
+  const DriverHost drawing(Pretended{{"FAKE_NVML_FACTS", "used=6,display=2"}});
+  CHECK(drawing.report().devices.at(0).memory_used == 2ULL << 30);  // 1 GiB is the driver's
+  // A process that draws and computes counts.
+  const DriverHost both(Pretended{{"FAKE_NVML_FACTS", "used=6,display=2,processes=1"}});
+  CHECK(both.report().devices.at(0).memory_used == 3ULL << 30);
+  const DriverHost much(Pretended{{"FAKE_NVML_FACTS", "used=2,display=9"}});
+  CHECK(much.report().devices.at(0).memory_used == 0);
+}
+
 TEST_CASE("devices are in the order of the bus") {
   const DriverHost host(Pretended{{"FAKE_NVML_GPUS", "A,B,C"}, {"FAKE_NVML_BUSES", "9,3,5"}});
   const DeviceReport report = host.report();

@@ -201,6 +201,17 @@ Return nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned int* coun
   return failure_of("nvmlDeviceGetComputeRunningProcesses_v2", index_of(device));
 }
 
+// A display server, and the first process that computes, which draws as well.
+Return nvmlDeviceGetGraphicsRunningProcesses_v2(Device device, unsigned int* count,
+                                                ProcessInfo* infos) {
+  const unsigned int display = fact("display");  // GiB
+  *count = display == 0 ? 0 : 2;
+  if (display == 0) return failure_of("nvmlDeviceGetGraphicsRunningProcesses_v2", index_of(device));
+  infos[0] = {77, static_cast<unsigned long long>(display) << 30, ~0u, ~0u};
+  infos[1] = {1'000, 1ULL << 30, ~0u, ~0u};
+  return success;
+}
+
 Return nvmlDeviceGetTotalEccErrors(Device device, int error, int counter,
                                    unsigned long long* count) {
   if (error != uncorrected_errors || counter != volatile_errors) return invalid_argument;

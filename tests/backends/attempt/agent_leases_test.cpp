@@ -4,6 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "backends/visits/host_look.hpp"
 #include "tests/catch.hpp"
 #include "tests/temporary_directory.hpp"
@@ -33,6 +36,12 @@ struct Bench {
     made.gpu_users = [this] { return users; };
     return made;
   }();
+
+  void make_files_older_by(int seconds) const {
+    for (const auto& file : std::filesystem::directory_iterator(folder.path()))
+      std::filesystem::last_write_time(file,
+                                       file.last_write_time() - std::chrono::seconds(seconds));
+  }
 
   message::Prepare wants(const std::vector<int>& gpus, const std::string& task = "abcd2345") const {
     message::Prepare prepare;
@@ -185,4 +194,35 @@ TEST_CASE("of the GPUs that a trial holds as a whole it is known which the task 
   CHECK(leases.whole_gpus_of(1, true) == std::vector<std::string>{"GPU-b", "GPU-c"});
   CHECK(leases.whole_gpus_of(1, false) == std::vector<std::string>{"GPU-b", "GPU-c"});
   CHECK(leases.whole_gpus_of(0, true).empty());
+}
+
+TEST_CASE("a GPU on which another task ran a moment ago counts as used, and one never taken not") {
+  Bench bench;
+  bench.means.name_gpus = [] { return GpuNames{{"GPU-a", "GPU-b", "GPU-c"}, {}, {}}; };
+  AgentLeases before("abcd2345-0", bench.means);
+  REQUIRE(before.take(bench.wants({0, 1}), {})->empty());
+  before.confirm(0);
+  before.end(0);
+  AgentLeases next("wxyz2345-0", bench.means);
+  REQUIRE(next.take(bench.wants({0, 2}, "wxyz2345"), {})->empty());
+  CHECK(next.whole_gpus_of(0, false) == std::vector<std::string>{"GPU-a"});
+
+  // Leases whose ranks never started do not count.
+  next.end(0);
+  AgentLeases third("third234-0", bench.means);
+  REQUIRE(third.take(bench.wants({2}, "third234"), {})->empty());
+  CHECK(third.whole_gpus_of(0, false).empty());
+}
+
+TEST_CASE("a GPU that was last used long ago does not count as used") {
+  Bench bench;
+  bench.means.name_gpus = [] { return GpuNames{{"GPU-a"}, {}, {}}; };
+  AgentLeases before("abcd2345-0", bench.means);
+  REQUIRE(before.take(bench.wants({0}), {})->empty());
+  before.confirm(0);
+  before.end(0);
+  bench.make_files_older_by(61);
+  AgentLeases next("wxyz2345-0", bench.means);
+  REQUIRE(next.take(bench.wants({0}, "wxyz2345"), {})->empty());
+  CHECK(next.whole_gpus_of(0, false).empty());
 }
