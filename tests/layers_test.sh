@@ -100,12 +100,12 @@ complain() {  # file:line, what
 
 # check FOLDER PATTERN MESSAGE [HEADERS]: no #include under FOLDER matches the extended PATTERN.
 check() {
-  local folder=$1 pattern=$2 message=$3 names=${4:-'.*\.(cpp|hpp)'}
+  local folder=$1 pattern=$2 message=$3 names=${4:-'.*\.(cpp|hpp)'} except=${5:-}
   [ -d "$folder" ] || return 0
   local hit
   while IFS= read -r hit; do
     complain "$(cut -d: -f1,2 <<<"$hit")" "$message: $(cut -d: -f3- <<<"$hit")"
-  done < <(find "$folder" -type f -regextype posix-extended -regex "$names" -print0 |
+  done < <(find "$folder" -type f -regextype posix-extended -regex "$names" -not -path "$except" -print0 |
     sort -z | xargs -0 -r grep -HnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*$pattern")
 }
 
@@ -176,7 +176,9 @@ while read -r count folder; do
 done < <(find config_schema launcher backends cli -name '*.[ch]pp' -printf '%h\n' | sort | uniq -c)
 
 for folder in config_schema launcher backends cli tests; do
-  check "$folder" '<(asio|nlohmann/json\.hpp|yaml-cpp)' 'a library stays out of headers' '.*\.hpp'
+  # All but the header that describes structs: only sources include that.
+  check "$folder" '<(asio|nlohmann/json\.hpp|yaml-cpp)' 'a library stays out of headers' '.*\.hpp' \
+    launcher/frames/fields.hpp
 done
 
 # Of config_schema, one file reads YAML.

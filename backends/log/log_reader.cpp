@@ -66,19 +66,11 @@ std::vector<std::uint64_t> LogDirectory::segments_of(const std::string& log_file
 }
 
 LogReader::LogReader(const LogDirectory& directory, std::string log_file)
-    : directory_(directory), log_file_(std::move(log_file)) {
-  // rank-3.log, unlike rank-3.0.log
-  const std::string_view name = name_of(log_file_);
-  is_plain_ = std::count(name.begin(), name.end(), '.') < 2;
-}
+    : directory_(directory), log_file_(std::move(log_file)) {}
 
 // Only the index says where pieces begin, and how much of a segment is in gaps.
 Result<void> LogReader::begin_at_last(std::uint64_t bytes) {
   const std::uint64_t passed = find_last(bytes);
-  if (is_plain_) {
-    position_ = offset_ = passed;
-    return {};
-  }
   while (records_.empty()) {
     const auto found = read_index();
     if (!found) return tl::make_unexpected(found.error());
@@ -106,10 +98,10 @@ std::uint64_t LogReader::find_last(std::uint64_t bytes) {
 
 Result<std::optional<LogReader::Next>> LogReader::peek() {
   while (records_.empty()) {
-    auto found = is_plain_ ? read_plain() : read_index();
+    auto found = read_index();
     // The current segment is read to its end, as of the last refresh, before the next one is
     // opened.
-    if (found && !*found && !is_plain_) found = next_segment();
+    if (found && !*found) found = next_segment();
     if (!found) return tl::make_unexpected(std::move(found.error()));
     if (!*found) return std::optional<Next>();
   }
@@ -127,7 +119,7 @@ Result<std::optional<std::string_view>> LogReader::take() {
   }
   const std::string_view bytes =
       std::string_view(ahead_).substr(offset - ahead_begin_, record.length);
-  if (!is_plain_ && record.dropped == 0 && checksum_of(bytes) != record.checksum)
+  if (record.dropped == 0 && checksum_of(bytes) != record.checksum)
     return damaged(log_segment(log_file_, segment_));
   records_.pop_back();
   gap_ = 0;
@@ -174,22 +166,6 @@ Result<bool> LogReader::read_index() {
   }
   std::reverse(records_.begin(), records_.end());
   return !records_.empty();
-}
-
-Result<bool> LogReader::read_plain() {
-  const Descriptor file = open_to_read(log_file_);
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return unreadable(log_file_, errno);
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size <= position_) return false;
-  LogRecord record;
-  record.begin = position_;
-  record.length =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(size - position_, bytes_ahead));
-  records_.push_back({record, offset_});
-  position_ += record.length;
-  offset_ = position_;
-  return true;
 }
 
 // Goes to the next segment; false when there is none.

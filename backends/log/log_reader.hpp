@@ -28,9 +28,7 @@ class LogDirectory {
   std::vector<std::string> names_;  ///< sorted
 };
 
-/// Reads a log while it may still be written. A log whose name has no attempt, `rank-3.log`, was
-/// written by an earlier version of train, without an index: it is read as one stream without
-/// times.
+/// Reads a log while it may still be written.
 class LogReader {
  public:
   struct Next {
@@ -65,7 +63,6 @@ class LogReader {
   };
   std::uint64_t find_last(std::uint64_t bytes);
   Result<bool> read_index();
-  Result<bool> read_plain();
   Result<bool> next_segment();
   Result<bool> read_ahead(std::uint64_t offset, std::size_t length);
   std::optional<std::string_view> forget_records();
@@ -74,7 +71,6 @@ class LogReader {
 
   const LogDirectory& directory_;
   std::string log_file_;
-  bool is_plain_;
   std::uint64_t segment_ = 0;   ///< position of the current segment
   std::uint64_t position_ = 0;  ///< end of what was read, in the log
   std::uint64_t gap_ = 0;

@@ -28,8 +28,10 @@ using std::chrono::steady_clock;
 /// registry. A step that adds tables, or columns with defaults, leaves the older one able to use
 /// the registry. Any other step must set `compatibility.oldest` to its own schema.
 constexpr std::array schema_steps = {
-    // Ranks are JSON: they are read and written as a whole. The partial index keeps the list of
-    // running tasks fast, however many tasks have been recorded.
+    // Ranks are JSON: they are read and written as a whole. The partial indexes keep the list of
+    // running tasks, and the search for damaged rows, fast, however many tasks have been recorded.
+    // Entries of the journal can be long (the addresses of all ranks), so that table is not WITHOUT
+    // ROWID: the index stays small.
     R"sql(
       CREATE TABLE task (
         id TEXT PRIMARY KEY NOT NULL,
@@ -50,6 +52,15 @@ constexpr std::array schema_steps = {
         log_directory TEXT NOT NULL,
         launcher_pid INTEGER NOT NULL,
         stop_grace_ms INTEGER NOT NULL,
+        stop_notice_ms INTEGER NOT NULL,
+        outlives_ms INTEGER NOT NULL,
+        log_limit INTEGER,
+        context_directory TEXT NOT NULL,
+        context_sha256 TEXT NOT NULL,
+        context_files INTEGER NOT NULL,
+        context_bytes INTEGER NOT NULL,
+        git_commit TEXT NOT NULL,
+        git_dirty INTEGER,
         updated INTEGER NOT NULL,
         ranks TEXT NOT NULL,
         config_text TEXT NOT NULL,
@@ -57,15 +68,10 @@ constexpr std::array schema_steps = {
       );
       CREATE INDEX task_by_age ON task (created);
       CREATE INDEX task_not_final ON task (created)
-        WHERE state IN ('starting', 'running', 'stopping');
-    )sql",
-    R"sql(
-      ALTER TABLE task ADD COLUMN context_directory TEXT NOT NULL DEFAULT '';
-      ALTER TABLE task ADD COLUMN context_sha256 TEXT NOT NULL DEFAULT '';
-      ALTER TABLE task ADD COLUMN context_files INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE task ADD COLUMN context_bytes INTEGER NOT NULL DEFAULT 0;
-    )sql",
-    R"sql(
+        WHERE state IN ('starting', 'waiting', 'running', 'stopping');
+      CREATE INDEX task_of_no_state ON task (created)
+        WHERE state NOT IN ('starting', 'waiting', 'running', 'stopping', 'succeeded', 'failed',
+          'killed', 'interrupted', 'timeout', 'lost');
       CREATE TABLE attempts (
         task TEXT NOT NULL,
         number INTEGER NOT NULL,
@@ -74,40 +80,19 @@ constexpr std::array schema_steps = {
         hosts TEXT NOT NULL,
         cause TEXT NOT NULL,
         log_policies TEXT NOT NULL,
+        reports INTEGER NOT NULL,
+        ignored_lines INTEGER NOT NULL,
+        last_report TEXT NOT NULL,
         PRIMARY KEY (task, number)
       ) WITHOUT ROWID;
-    )sql",
-    // Entries can be long (the addresses of all ranks), so the table is not WITHOUT ROWID: the
-    // index stays small.
-    R"sql(
       CREATE TABLE journal (
         task TEXT NOT NULL,
         number INTEGER NOT NULL,
         entry TEXT NOT NULL,
         PRIMARY KEY (task, number)
       );
-    )sql",
-    "ALTER TABLE task ADD COLUMN outlives_ms INTEGER NOT NULL DEFAULT 0;",
-    R"sql(
-      ALTER TABLE attempts ADD COLUMN reports INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE attempts ADD COLUMN ignored_lines INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE attempts ADD COLUMN last_report TEXT NOT NULL DEFAULT '';
-    )sql",
-    R"sql(
       CREATE TABLE compatibility (oldest INTEGER NOT NULL);
-      INSERT INTO compatibility VALUES (7);
-    )sql",
-    "ALTER TABLE task ADD COLUMN log_limit INTEGER;",
-    "ALTER TABLE task ADD COLUMN stop_notice_ms INTEGER NOT NULL DEFAULT 0;",
-    R"sql(
-      ALTER TABLE task ADD COLUMN git_commit TEXT NOT NULL DEFAULT '';
-      ALTER TABLE task ADD COLUMN git_dirty INTEGER;
-    )sql",
-    // Makes the search for damaged rows as fast as that for running tasks.
-    R"sql(
-      CREATE INDEX task_of_no_state ON task (created)
-        WHERE state NOT IN ('starting', 'waiting', 'running', 'stopping', 'succeeded', 'failed',
-          'killed', 'interrupted', 'timeout', 'lost');
+      INSERT INTO compatibility VALUES (1);
     )sql",
 };
 constexpr int schema_version = schema_steps.size();

@@ -3,12 +3,11 @@
 
 #include <string_view>
 
-#include "launcher/record/task_record.hpp"
-
 namespace train {
 
 // Must be written as in the partial index of the schema, or SQLite does not use the index.
-inline constexpr std::string_view not_final = "state IN ('starting', 'running', 'stopping')";
+inline constexpr std::string_view not_final =
+    "state IN ('starting', 'waiting', 'running', 'stopping')";
 
 // Matches states that no train has written. Must be written as in its index too.
 inline constexpr std::string_view of_no_state =
@@ -24,9 +23,5 @@ inline constexpr std::string_view brief_columns =
     "exit_code, error_class, cause, working_directory, log_directory, launcher_pid, "
     "stop_grace_ms, context_directory, context_sha256, context_files, context_bytes, "
     "outlives_ms, log_limit, stop_notice_ms, git_commit, git_dirty, ranks";
-
-// Earlier versions of train know neither state, and would take the registry for damaged.
-inline constexpr TaskState stored_for_timeout = TaskState::interrupted;
-inline constexpr TaskState stored_for_waiting = TaskState::starting;
 
 }  // namespace train

@@ -36,17 +36,6 @@ class Binder {
   int index_ = 0;
 };
 
-std::string_view stored_state(const TaskRecord& task) {
-  if (task.state == TaskState::timeout) return to_string(stored_for_timeout);
-  return to_string(task.state == TaskState::waiting ? stored_for_waiting : task.state);
-}
-
-// The error class distinguishes the states that are stored alike.
-std::string stored_error_class(const TaskRecord& task) {
-  if (task.state == TaskState::waiting) return std::string(to_string(ErrorClass::busy));
-  return task.error_class;
-}
-
 }  // namespace
 
 bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
@@ -56,9 +45,9 @@ bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
           "INSERT INTO task ({}, config_text, plan_json, updated) VALUES "
           "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
           brief_columns));
-  Binder(insert) << task.id << task.name << stored_state(task) << task.slots << task.hosts
+  Binder(insert) << task.id << task.name << to_string(task.state) << task.slots << task.hosts
                  << task.world_size << task.user << task.created << task.started << task.ended
-                 << task.restarts << task.exit_code << stored_error_class(task) << task.cause
+                 << task.restarts << task.exit_code << task.error_class << task.cause
                  << task.working_directory << task.log_directory << task.launcher_pid
                  << task.stop_grace_ms << task.context.directory << task.context.sha256
                  << task.context.files << task.context.bytes << task.outlives_ms << task.log_limit
@@ -106,8 +95,8 @@ bool update_where(SQLite::Database& database, const TaskRecord& task, UnixMillis
                             "updated = ? "
                             "WHERE id = ? AND {}",
                             condition));
-  Binder(update) << stored_state(task) << task.started << task.ended << task.restarts
-                 << task.exit_code << stored_error_class(task) << task.cause << task.context.sha256
+  Binder(update) << to_string(task.state) << task.started << task.ended << task.restarts
+                 << task.exit_code << task.error_class << task.cause << task.context.sha256
                  << task.context.files << task.context.bytes << ranks_to_json(task.ranks)
                  << task.launcher_pid << now << task.id;
   if (update.exec() != 1) return false;

@@ -30,8 +30,8 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-// The file has two lines: the signature of its owner (versions of train before the second line read
-// only this), and the moment at which the owner last lived, which has a fixed length.
+// The file has two lines: the signature of its owner, and the moment at which the owner last lived,
+// which has a fixed length.
 constexpr std::size_t signature_size = 17;  // 16 digits and a newline
 constexpr std::size_t moment_size = 36 + 1 + 20 + 1;
 

@@ -51,8 +51,7 @@ enum class LauncherSign {
 LauncherSign probe_launcher(const std::string& path);
 
 /// When the owner of the lock at `path` last noted that it lived. Only the time of day is known
-/// where an earlier version of train wrote the file, or where there was no room for the second
-/// line; it is 0 where there is no file.
+/// where there was no room for the second line; it is 0 where there is no file.
 Moment last_noted(const std::string& path);
 /// The current moment of this machine.
 Moment this_moment();

@@ -220,8 +220,7 @@ Result<std::string> SqliteTaskStore::read_launch(const std::string& id) const {
   const std::string path = impl_->directory(id) + "/launch.json";
   std::string text = read_small_file(path, largest);
   if (!text.empty()) return text;
-  return fail(ErrorClass::no_input,
-              fmt::format("'{}' cannot be read, or an earlier train launched it", path));
+  return fail(ErrorClass::no_input, fmt::format("'{}' cannot be read", path));
 }
 
 Result<void> SqliteTaskStore::keep_request(const std::string& id, std::string_view request) const {

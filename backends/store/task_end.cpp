@@ -101,13 +101,11 @@ std::optional<TaskRecord> with_end(TaskRecord task, const json& end) {
     task.ranks[i].exit_code = optional<int>(ranks[i].at(0));
     task.ranks[i].signal = optional<int>(ranks[i].at(1));
     task.ranks[i].stopped = ranks[i].at(2).get<bool>();
-    if (ranks[i].size() == 3) continue;  // written by an earlier version of train
     task.ranks[i].cpu_ms = optional<std::int64_t>(ranks[i].at(3));
     task.ranks[i].memory = optional<std::int64_t>(ranks[i].at(4));
     task.ranks[i].memory_peak = optional<std::int64_t>(ranks[i].at(5));
   }
-  // Earlier versions of train wrote no findings.
-  for (const json& finding : end.value("findings", json::array())) {
+  for (const json& finding : end.at("findings")) {
     const auto place = finding.at(0).get<std::size_t>();
     if (place >= task.ranks.size()) return std::nullopt;
     task.ranks[place].oom = finding.at(1).get<std::string>();

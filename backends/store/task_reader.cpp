@@ -71,12 +71,6 @@ void read_summary(Reader& reader, TaskRecord& task) {
   task.restarts = reader.small();
   task.exit_code = reader.optional<int>();
   task.error_class = reader.text();
-  if (task.state == stored_for_timeout && task.error_class == to_string(ErrorClass::timeout))
-    task.state = TaskState::timeout;
-  if (task.state == stored_for_waiting && task.error_class == to_string(ErrorClass::busy)) {
-    task.state = TaskState::waiting;
-    task.error_class.clear();
-  }
   task.cause = reader.text();
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t much_text = 256u << 10;
 
-// The record names the log files of the last attempt; earlier versions of train used other names.
+// The record names the log files of the last attempt.
 std::string log_of(const TaskRecord& task, const RankRecord& rank, int attempt) {
   if (attempt == task.restarts) return rank.log_file;
   return rank_log_file(task.log_directory, rank.rank, attempt);

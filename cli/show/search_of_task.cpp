@@ -25,8 +25,7 @@ tl::unexpected<Error> unknown(const TaskRecord& task, const Error& why) {
                           why.diagnostics.front().message));
 }
 
-// The experiment as it was launched; nothing if it is not recorded, as for tasks of earlier
-// versions of train.
+// The experiment as it was launched; nothing if it is not recorded.
 Result<std::optional<ExperimentConfig>> experiment_of(SqliteTaskStore& store,
                                                       const TaskRecord& task) {
   const auto text = store.read_launch(task.id);

@@ -127,7 +127,7 @@ std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
                                             const std::function<void(const TerminalText&)>& say) {
   auto server = ControlServer::open(
-      loop, path, {control_version, task_id, ::getpid(), TRAIN_VERSION, true, true},
+      loop, path, {control_version, task_id, ::getpid(), TRAIN_VERSION},
       [task, say](const ControlRequest& request) { return answer_to(request, task, say); });
   if (server) return std::move(*server);
   say(terminal_text("{}; 'train task show' cannot tell how the task is while it runs",
@@ -172,7 +172,6 @@ std::optional<TerminalText> lend_credentials(const std::string& path) {
   auto client = ControlClient::connect(path, answer_limit);
   if (!client) return not_lent(client.error());
   if (!*client) return std::nullopt;
-  if (!(*client)->greeting().takes_credentials) return TerminalText();
   Credentials own = own_credentials();
   if (!own.agent_socket.empty() && !has_keys(own.agent_socket)) own.agent_socket.clear();
   const auto answer =
@@ -210,11 +209,6 @@ Result<std::optional<TrialState>> kill_trial_through(const std::string& path, in
   auto client = ControlClient::connect(path, answer_limit);
   if (!client) return tl::make_unexpected(client.error());
   if (!*client) return std::nullopt;
-  const ControlGreeting& greeting = (*client)->greeting();
-  if (!greeting.kills_trials)
-    return fail(ErrorClass::no_input,
-                fmt::format("its launcher is a train {}, which can only stop it as a whole",
-                            greeting.program));
   const auto answer = (*client)->ask(control_request::KillTrial{trial}, answer_limit);
   if (!answer) return tl::make_unexpected(answer.error());
   if (!*answer) return std::nullopt;

@@ -161,21 +161,6 @@ Result<std::optional<std::set<int>>> chosen_ranks(const TaskLogsFlags& flags,
   return std::optional(std::move(both));
 }
 
-// Logs of earlier versions of train have neither times nor streams.
-Result<void> check_index(const TaskRecord& task, const MergedLogs::Choice& choice) {
-  const bool needs_index = choice.lines.stream || choice.lines.since_us || choice.style.has_times;
-  const auto is_plain = [](const RankRecord& rank) {
-    const std::string name = rank.log_file.substr(rank.log_file.rfind('/') + 1);
-    return std::count(name.begin(), name.end(), '.') < 2;
-  };
-  if (!needs_index || std::none_of(task.ranks.begin(), task.ranks.end(), is_plain)) return {};
-  return fail(ErrorClass::no_input,
-              fmt::format("the logs of task {} have neither times nor streams: an earlier train "
-                          "wrote them",
-                          task.id),
-              "leave out --since, --timestamps, --stdout and --stderr");
-}
-
 Result<MergedLogs::Choice> choice_of(const TaskLogsFlags& flags, const TaskRecord& task) {
   MergedLogs::Choice choice;
   auto ranks = chosen_ranks(flags, task);
@@ -192,8 +177,6 @@ Result<MergedLogs::Choice> choice_of(const TaskLogsFlags& flags, const TaskRecor
   choice.style.has_times = flags.timestamps;
   const bool is_one_rank = flags.ranks.find_first_of(",-") == std::string::npos;
   choice.style.is_bytes = !flags.ranks.empty() && is_one_rank && !flags.timestamps;
-  if (auto checked = check_index(task, choice); !checked)
-    return tl::make_unexpected(checked.error());
   return choice;
 }
 

@@ -22,7 +22,6 @@
 #include "cli/terminal/talk.hpp"
 #include "cli/terminal/text_options.hpp"
 #include "cli/terminal/watched_text.hpp"
-#include "config_schema/fields/secrets.hpp"
 #include "launcher/control/control_talk.hpp"
 #include "launcher/record/task_json.hpp"
 
@@ -55,7 +54,6 @@ Result<TaskLook> look_at(SqliteTaskStore& store, const std::string& name) {
   // No supervisor answers: the task may have ended, or lost its launcher, since it was looked up.
   if (now && !*now && !is_final(task->state)) task = find_unanswered(store, task->id);
   if (!task) return tl::make_unexpected(task.error());
-  task->config_text = without_secrets(task->config_text);  // earlier versions stored secrets
   task->unsettled_hosts = names_of_unsettled_hosts(store, *task);
   if (now && *now) take_usage(*task, **now);
   TaskLook look{std::move(*task), std::move(now)};

@@ -125,10 +125,8 @@ ExitCode tell_state(const SqliteTaskStore& store, const TaskRecord& task,
 
 ExitCode kill_unattended(std::unique_ptr<SqliteTaskStore> store, const TaskRecord& task,
                          int signal) {
-  std::vector<std::string> arguments = {"task", "kill", task.id};
-  // Only if needed: earlier versions of train know no `--signal`.
-  if (signal != SIGTERM)
-    arguments.insert(arguments.end(), {"--signal", signal_name(signal).substr(3)});
+  const std::vector<std::string> arguments = {"task", "kill", task.id, "--signal",
+                                              signal_name(signal).substr(3)};
   // The agents may be too old for this build; if the other build cannot be executed, this one is
   // still better than none.
   if (auto same = become_kept_program(*store, task, arguments); !same)

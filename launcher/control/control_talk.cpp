@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/control/control_talk.hpp"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
-#include "launcher/frames/json_fields.hpp"
+#include "launcher/frames/fields.hpp"
 #include "launcher/wire/usage_fields.hpp"
 
 namespace train {
@@ -25,135 +21,93 @@ Result<Value> decode(std::string_view line, std::size_t longest, Read read) {
   return decode_document<Value>(line, longest, "this is no talk of train's", std::move(read));
 }
 
-// Names and reasons may contain any bytes.
-std::string line_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+std::string line_of(const json& value) { return value.dump() + "\n"; }
+
+}  // namespace
+
+void fields(auto& f, Described<ControlGreeting> auto& greeting) {
+  f.number("train_control", greeting.version, 1);
+  f.text("task", greeting.task_id, longest_word);
+  f.number("pid", greeting.pid);
+  f.text("program", greeting.program, longest_word);
 }
 
-json json_of(const control_request::Stop& stop) {
-  return {{"do", "stop"}, {"signal", stop.signal}};
-}
-json json_of(const control_request::Status&) { return {{"do", "status"}}; }
-
-json json_of(const control_request::Lend& lend) {
-  return {{"do", "lend"},
-          {"agent_socket", from_bytes(lend.agent_socket)},
-          {"kerberos_cache", from_bytes(lend.kerberos_cache)}};
+void fields(auto& f, Described<ControlStatus::HostStatus> auto& host) {
+  f.text("name", host.name, longest_word);
+  f.text("state", host.state, longest_word);
 }
 
-json json_of(const control_request::KillTrial& kill) {
-  return {{"do", "kill_trial"}, {"trial", kill.trial}};
+void fields(auto& f, Described<ControlStatus> auto& status) {
+  f.number("attempt", status.attempt);
+  f.number("max_restarts", status.max_restarts);
+  f.text("phase", status.phase, longest_word);
+  f.number("ranks_left", status.ranks_left);
+  f.list("hosts", status.hosts, most_hosts);
+  f.list_as("usage", status.usage, most_ranks, json_of_usage, usage_of_json);
 }
 
-json json_of(const ControlStatus& status) {
-  json hosts = json::array();
-  for (const auto& host : status.hosts)
-    hosts.push_back({{"name", host.name}, {"state", host.state}});
-  return {{"attempt", status.attempt},
-          {"max_restarts", status.max_restarts},
-          {"phase", status.phase},
-          {"ranks_left", status.ranks_left},
-          {"hosts", std::move(hosts)}};
+void fields(auto& f, Described<ControlAnswer> auto& answer) {
+  f.text("refused", answer.refused, longest_word);
+  f.object("status", answer.status);
+  f.texts("served", answer.served, most_hosts, longest_word);
+  f.texts("waiting", answer.waiting, most_hosts, longest_word);
+  f.text("trial_state", answer.trial_state, longest_word);
 }
 
-std::string credential_field(const json& value, const char* name) {
-  std::string text = text_field(value, name, longest_word);
-  if (text.find('\0') != text.npos) throw Malformed{"what it lends is no name"};
-  return text;
+namespace control_request {
+
+void fields(auto& f, Described<Stop> auto& stop) {
+  f.number("signal", stop.signal, 1, highest_signal);
+}
+void fields(auto&, Described<Status> auto&) {}
+void fields(auto& f, Described<Lend> auto& lend) {
+  f.text("agent_socket", lend.agent_socket, longest_word);
+  f.text("kerberos_cache", lend.kerberos_cache, longest_word);
+  for (const std::string* name : {&lend.agent_socket, &lend.kerberos_cache})
+    f.check([&] { return name->find('\0') == name->npos; }, "what it lends is no name");
+}
+void fields(auto& f, Described<KillTrial> auto& kill) {
+  f.number("trial", kill.trial, 0, highest_trial);
 }
 
-// Supervisors of earlier versions lack this field.
-std::vector<std::string> hosts_field(const json& value, const char* name) {
-  std::vector<std::string> hosts;
-  if (!value.contains(name)) return hosts;
-  for (const json& host : array_field(value, name, most_hosts)) {
-    if (!host.is_string() || host.get_ref<const std::string&>().size() > longest_word)
-      throw Malformed{"a host has no name"};
-    hosts.push_back(host.get<std::string>());
-  }
-  return hosts;
-}
+}  // namespace control_request
 
-ControlRequest request_of(const json& value) {
-  const std::string wanted = text_field(value, "do", longest_word);
-  if (wanted == "status") return control_request::Status{};
-  if (wanted == "lend")
-    return control_request::Lend{credential_field(value, "agent_socket"),
-                                 credential_field(value, "kerberos_cache")};
-  if (wanted == "kill_trial")
-    return control_request::KillTrial{int_field(value, "trial", 0, highest_trial)};
-  if (wanted != "stop") throw Malformed{"nothing is known by the name that it asks for"};
-  return control_request::Stop{int_field(value, "signal", 1, highest_signal)};
-}
+namespace {
 
-ControlStatus status_of(const json& value) {
-  ControlStatus status;
-  status.attempt = int_field(value, "attempt");
-  status.max_restarts = int_field(value, "max_restarts");
-  status.phase = text_field(value, "phase", longest_word);
-  status.ranks_left = int_field(value, "ranks_left");
-  for (const json& host : array_field(value, "hosts", most_hosts))
-    status.hosts.push_back(
-        {text_field(host, "name", longest_word), text_field(host, "state", longest_word)});
-  // Supervisors of earlier versions lack this field.
-  if (value.contains("usage")) status.usage = usages_field(value, "usage", most_ranks);
-  return status;
-}
+constexpr std::tuple requests{
+    Named<control_request::Stop>{"stop"}, Named<control_request::Status>{"status"},
+    Named<control_request::Lend>{"lend"}, Named<control_request::KillTrial>{"kill_trial"}};
 
 }  // namespace
 
 std::string encode_greeting(const ControlGreeting& greeting) {
-  return line_of({{"train_control", greeting.version},
-                  {"task", greeting.task_id},
-                  {"pid", greeting.pid},
-                  {"program", greeting.program},
-                  {"takes_credentials", greeting.takes_credentials},
-                  {"kills_trials", greeting.kills_trials}});
+  return line_of(json_of_fields(greeting));
 }
 
 std::string encode_control_request(const ControlRequest& request) {
-  return line_of(std::visit([](const auto& each) { return json_of(each); }, request));
+  return line_of(json_of_variant(request, "do", requests));
 }
 
-std::string encode_answer(const ControlAnswer& answer) {
-  json status = json_of(answer.status);
-  status["usage"] = json_of(answer.status.usage);
-  return line_of({{"refused", answer.refused},
-                  {"status", std::move(status)},
-                  {"served", answer.served},
-                  {"waiting", answer.waiting},
-                  {"trial_state", answer.trial_state}});
-}
+std::string encode_answer(const ControlAnswer& answer) { return line_of(json_of_fields(answer)); }
 
-std::string control_status_json(const ControlStatus& status) { return line_of(json_of(status)); }
+std::string control_status_json(const ControlStatus& status) {
+  json value = json_of_fields(status);
+  value.erase("usage");
+  return line_of(value);
+}
 
 Result<ControlGreeting> decode_greeting(std::string_view line) {
-  return decode<ControlGreeting>(line, longest_control_request, [](const json& value) {
-    ControlGreeting greeting;
-    greeting.version = int_field(value, "train_control", 1);
-    greeting.task_id = text_field(value, "task", longest_word);
-    greeting.pid = number_field(value, "pid");
-    greeting.program = text_field(value, "program", longest_word);
-    greeting.takes_credentials =
-        value.contains("takes_credentials") && bool_field(value, "takes_credentials");
-    greeting.kills_trials = value.contains("kills_trials") && bool_field(value, "kills_trials");
-    return greeting;
-  });
+  return decode<ControlGreeting>(line, longest_control_request, struct_of_json<ControlGreeting>);
 }
 
 Result<ControlRequest> decode_control_request(std::string_view line) {
-  return decode<ControlRequest>(line, longest_control_request, request_of);
+  return decode<ControlRequest>(line, longest_control_request, [](const json& value) {
+    return variant_of_json<ControlRequest>(value, "do", requests);
+  });
 }
 
 Result<ControlAnswer> decode_answer(std::string_view line) {
-  return decode<ControlAnswer>(line, longest_control_answer, [](const json& value) {
-    ControlAnswer answer{text_field(value, "refused", longest_word),
-                         status_of(field(value, "status")), hosts_field(value, "served"),
-                         hosts_field(value, "waiting")};
-    if (value.contains("trial_state"))
-      answer.trial_state = text_field(value, "trial_state", longest_word);
-    return answer;
-  });
+  return decode<ControlAnswer>(line, longest_control_answer, struct_of_json<ControlAnswer>);
 }
 
 }  // namespace train

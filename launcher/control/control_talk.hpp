@@ -29,9 +29,6 @@ struct ControlGreeting {
   std::string task_id;
   std::int64_t pid = 0;
   std::string program;  ///< version of the program, for people
-  /// Whether `Lend` is known: a supervisor that does not know it closes the connection.
-  bool takes_credentials = false;
-  bool kills_trials = false;  ///< likewise `KillTrial`
 
   bool operator==(const ControlGreeting&) const = default;
 };

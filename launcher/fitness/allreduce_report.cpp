@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "config_schema/text/line_words.hpp"
 #include "config_schema/text/text.hpp"
-#include "launcher/frames/json_fields.hpp"
+#include "launcher/frames/fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 
 namespace train {
@@ -39,75 +38,50 @@ bool is_one_of_ours(std::string_view word) {
   return false;
 }
 
-std::string version_field(const json& object, const char* name) {
-  std::string version = text_field(object, name, longest_version);
-  if (!is_version(version)) throw Malformed{fmt::format("'{}' is no version", name)};
-  return version;
+}  // namespace
+
+void fields(auto& f, Described<AllReduceTime> auto& time) {
+  f.number("bytes", time.bytes);
+  f.duration("ns", time.time, 1);
+  f.number("wrong", time.wrong, 0, looked_at * most_allreduce_ranks);
 }
 
-json json_of(const AllReduceTime& time) {
-  return {{"bytes", time.bytes}, {"ns", time.time.count()}, {"wrong", time.wrong}};
+void fields(auto& f, Described<AllReduceRank> auto& rank) {
+  f.number("rank", rank.rank, 0, most_allreduce_ranks - 1);
+  f.text("cuda", rank.cuda, longest_version);
+  f.text("nccl", rank.nccl, longest_version);
+  f.words("gpu", rank.gpu, longest_gpu_name);
+  f.words("network", rank.network, longest_nccl_network);
+  f.number("to_device", rank.to_device);
+  f.number("from_device", rank.from_device);
+  f.number("wrong", rank.wrong, 0, looked_at * static_cast<int>(most_sizes));
+  f.check([&] { return is_version(rank.cuda); }, "'cuda' is no version");
+  f.check([&] { return is_version(rank.nccl); }, "'nccl' is no version");
 }
 
-AllReduceTime time_of(const json& value) {
-  return {bytes_field(value, "bytes"), nanoseconds(number_field(value, "ns", 1)),
-          int_field(value, "wrong", 0, looked_at * most_allreduce_ranks)};
-}
-
-json json_of(const AllReduceRank& rank) {
-  return {{"rank", rank.rank},
-          {"cuda", rank.cuda},
-          {"nccl", rank.nccl},
-          {"gpu", from_bytes(cut_to_json(rank.gpu, longest_gpu_name))},
-          {"network", from_bytes(cut_to_json(rank.network, longest_nccl_network))},
-          {"to_device", rank.to_device},
-          {"from_device", rank.from_device},
-          {"wrong", rank.wrong}};
-}
-
-AllReduceRank rank_of(const json& value) {
-  AllReduceRank rank;
-  rank.rank = int_field(value, "rank", 0, most_allreduce_ranks - 1);
-  rank.cuda = version_field(value, "cuda");
-  rank.nccl = version_field(value, "nccl");
-  rank.gpu = text_field(value, "gpu", longest_gpu_name);
-  rank.network = text_field(value, "network", longest_nccl_network);
-  rank.to_device = bytes_field(value, "to_device");
-  rank.from_device = bytes_field(value, "from_device");
-  rank.wrong = int_field(value, "wrong", 0, looked_at * static_cast<int>(most_sizes));
-  return rank;
-}
-
-AllReduceReport read_report(const json& value) {
-  AllReduceReport report;
-  report.world = int_field(value, "world", 1, most_allreduce_ranks);
+// The sizes are the usual ones, and the ranks are in order.
+void fields(auto& f, Described<AllReduceReport> auto& report) {
+  f.number("world", report.world, 1, most_allreduce_ranks);
+  f.list("times", report.times, most_sizes);
+  f.list("ranks", report.ranks, most_allreduce_ranks);
   std::uint64_t size = least_size;
-  for (const json& time : array_field(value, "times", most_sizes)) {
-    report.times.push_back(time_of(time));
-    if (report.times.back().bytes != size) throw Malformed{"'times' is not of the usual sizes"};
+  for (const AllReduceTime& time : report.times) {
+    f.check([&] { return time.bytes == size; }, "'times' is not of the usual sizes");
     size *= size_factor;
   }
   int least = 0;
-  for (const json& rank : array_field(value, "ranks", most_allreduce_ranks)) {
-    report.ranks.push_back(rank_of(rank));
-    const int number = report.ranks.back().rank;
-    if (number < least || number >= report.world) throw Malformed{"'ranks' is out of order"};
-    least = number + 1;
+  for (const AllReduceRank& rank : report.ranks) {
+    f.check([&] { return rank.rank >= least && rank.rank < report.world; },
+            "'ranks' is out of order");
+    least = rank.rank + 1;
   }
-  return report;
 }
 
-json json_of(const AllReduceReport& report) {
-  json times = json::array();
-  for (const AllReduceTime& time : report.times) times.push_back(json_of(time));
-  json ranks = json::array();
-  for (const AllReduceRank& rank : report.ranks) ranks.push_back(json_of(rank));
-  return {{"world", report.world}, {"times", std::move(times)}, {"ranks", std::move(ranks)}};
-}
+namespace {
 
 json json_of(const AllReduceGroup& group) {
   if (group.troubles.empty())
-    return {{"members", group.members}, {"report", json_of(group.report)}};
+    return {{"members", group.members}, {"report", json_of_fields(group.report)}};
   json troubles = json::array();
   for (const auto& [place, words] : group.troubles)
     troubles.push_back(
@@ -121,7 +95,7 @@ AllReduceGroup group_of(const json& value, int world) {
   group.members = int_list_field(value, "members", 0, world - 1, static_cast<std::size_t>(world));
   const auto count = static_cast<int>(group.members.size());
   if (value.contains("report")) {
-    group.report = read_report(field(value, "report"));
+    group.report = struct_of_json<AllReduceReport>(field(value, "report"));
     if (group.report.world != count || group.report.ranks.size() != group.members.size() ||
         group.report.times.empty())
       throw Malformed{"a group's report is not of all its members"};
@@ -274,13 +248,13 @@ Result<AllReduceReport> report_of_all(const std::vector<AllReduceReport>& parts)
 }
 
 std::string encode_allreduce_report(const AllReduceReport& report) {
-  return json_of(report).dump() + "\n";
+  return json_of_fields(report).dump() + "\n";
 }
 
 Result<AllReduceReport> decode_allreduce_report(std::string_view line) {
   return decode_document<AllReduceReport>(line, longest_allreduce_report,
                                           "what hosts say of their all-reduce is not understood",
-                                          read_report);
+                                          struct_of_json<AllReduceReport>);
 }
 
 std::string encode_allreduce_groups(const std::vector<AllReduceGroup>& groups) {

@@ -113,8 +113,8 @@ inline constexpr std::size_t longest_device_processes = std::size_t{128} << 10;
 inline constexpr std::size_t longest_device_report = std::size_t{1} << 20;
 
 /// As part of another document; the inverse throws `Malformed`.
-nlohmann::json json_of(const DeviceReport& report);
-DeviceReport device_report_of(const nlohmann::json& value);
+nlohmann::json json_of_devices(const DeviceReport& report);
+DeviceReport devices_of_json(const nlohmann::json& value);
 /// One line, including its newline.
 std::string encode_device_report(const DeviceReport& report);
 /// Takes the line without its newline; class `host` if it is not a report.

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
-#include "launcher/frames/json_fields.hpp"
-#include "launcher/wire/message_limits.hpp"
+#include "launcher/frames/fields.hpp"
 
 namespace train {
 
@@ -30,24 +28,27 @@ Value nth(std::vector<Value> values, std::size_t n, Before before) {
 }
 
 std::vector<LinkFacts> links_of(const json& value, int world) {
-  std::vector<LinkFacts> links;
   const auto most = static_cast<std::size_t>(world) * most_link_rounds;
+  std::vector<LinkFacts> links;
   for (const json& each : array_field(value, "links", most)) {
-    LinkFacts link;
-    link.from = int_field(each, "from", 0, world - 1);
-    link.to = int_field(each, "to", 0, world - 1);
-    if (link.from >= link.to) throw Malformed{"'from' is not the lower rank"};
-    link.trouble = text_field(each, "trouble", longest_link_trouble);
-    link.round_trip = nanoseconds(number_field(each, "round_trip_ns"));
-    link.there = static_cast<std::uint64_t>(number_field(each, "there"));
-    link.back = static_cast<std::uint64_t>(number_field(each, "back"));
-    link.is_alone = bool_field(each, "alone");
-    links.push_back(std::move(link));
+    links.push_back(struct_of_json<LinkFacts>(each));
+    if (links.back().to >= world) throw Malformed{"a link to no rank"};
   }
   return links;
 }
 
 }  // namespace
+
+void fields(auto& f, Described<LinkFacts> auto& link) {
+  f.number("from", link.from);
+  f.number("to", link.to);
+  f.duration("round_trip_ns", link.round_trip);
+  f.number("there", link.there);
+  f.number("back", link.back);
+  f.flag("alone", link.is_alone);
+  f.words("trouble", link.trouble, longest_link_trouble);
+  f.check([&] { return link.from < link.to; }, "'from' is not the lower rank");
+}
 
 int link_rounds(int world) { return world < 2 ? 0 : std::min(even(world) - 1, most_link_rounds); }
 
@@ -101,14 +102,7 @@ bool is_slow(const LinkFacts& link, const LinkStandard& standard) {
 
 std::string encode_link_report(const std::vector<LinkFacts>& links) {
   json list = json::array();
-  for (const LinkFacts& link : links)
-    list.push_back({{"from", link.from},
-                    {"to", link.to},
-                    {"round_trip_ns", link.round_trip.count()},
-                    {"there", link.there},
-                    {"back", link.back},
-                    {"alone", link.is_alone},
-                    {"trouble", from_bytes(cut_to_json(link.trouble, longest_link_trouble))}});
+  for (const LinkFacts& link : links) list.push_back(json_of_fields(link));
   return json{{"links", std::move(list)}}.dump() + "\n";
 }
 

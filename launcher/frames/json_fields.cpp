@@ -25,6 +25,16 @@ bool is_text(std::string_view text) {
   return true;
 }
 
+std::size_t json_size(std::string_view text) { return from_bytes(text).dump().size(); }
+
+std::string begin_and_end(std::string_view text, std::size_t kept) {
+  std::size_t begin = kept / 2;
+  std::size_t end = text.size() - (kept - begin);
+  while (begin > 0 && is_continuation(text[begin])) --begin;
+  while (end < text.size() && is_continuation(text[end])) ++end;
+  return fmt::format("{} ... {}", text.substr(0, begin), text.substr(end));
+}
+
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -53,6 +63,19 @@ std::string to_bytes(const json& value) {
   for (std::size_t i = 0; i < hex.size(); i += 2)
     bytes += static_cast<char>(hex_digit(hex[i]) << 4 | hex_digit(hex[i + 1]));
   return bytes;
+}
+
+std::string cut_to_json(std::string text, std::size_t most) {
+  constexpr std::size_t quotes = 2;
+  // JSON needs at most six bytes for one.
+  if (text.size() * 6 + quotes <= most || json_size(text) <= most) return text;
+  std::size_t kept = std::min(text.size(), most);
+  std::string shorter = begin_and_end(text, kept);
+  while (json_size(shorter) > most) {
+    kept = kept * 7 / 8;
+    shorter = begin_and_end(text, kept);
+  }
+  return shorter;
 }
 
 const json& field(const json& object, const char* name) {

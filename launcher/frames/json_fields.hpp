@@ -27,6 +27,9 @@ struct Malformed {
 /// and text that contains NUL, are sent as `{"hex": "..."}`.
 nlohmann::json from_bytes(std::string_view bytes);
 std::string to_bytes(const nlohmann::json& value);
+/// Returns the text if it takes at most `most` bytes as JSON; otherwise as much of its beginning
+/// and end as fits, with " ... " between them. Characters are not split.
+std::string cut_to_json(std::string text, std::size_t most);
 
 const nlohmann::json& field(const nlohmann::json& object, const char* name);
 const nlohmann::json& array_field(const nlohmann::json& object, const char* name);

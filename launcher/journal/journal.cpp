@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "launcher/frames/json_fields.hpp"
+#include "launcher/frames/fields.hpp"
 #include "launcher/wire/message_limits.hpp"
 
 namespace train {
@@ -19,219 +17,125 @@ namespace {
 constexpr int deepest_nesting = 8;
 constexpr int most_attempts_of_task = 1'000'000;
 constexpr std::size_t most_slots_of_host = 100'000;
-constexpr std::int64_t any_past = INT64_MIN;
 constexpr std::int64_t latest_wall = 1'000'000'000'000'000;  // in milliseconds, or before 1970
 
-template <class Enum>
-struct Name {
-  Enum value;
-  const char* name;
-};
-
-constexpr Name<Sequel> sequels[] = {{Sequel::restart, "restart"},
-                                    {Sequel::succeeded, "succeeded"},
-                                    {Sequel::stopped, "stopped"},
-                                    {Sequel::never_started, "never_started"},
-                                    {Sequel::invalid_hyperparameters, "invalid_hyperparameters"},
-                                    {Sequel::hopeless, "hopeless"},
-                                    {Sequel::unrecorded, "unrecorded"},
-                                    {Sequel::processes_left, "processes_left"},
-                                    {Sequel::no_restarts_left, "no_restarts_left"}};
+constexpr Sequel sequels[] = {Sequel::restart,
+                              Sequel::succeeded,
+                              Sequel::stopped,
+                              Sequel::never_started,
+                              Sequel::invalid_hyperparameters,
+                              Sequel::hopeless,
+                              Sequel::unrecorded,
+                              Sequel::processes_left,
+                              Sequel::no_restarts_left};
 
 constexpr ErrorClass error_classes[] = {
     ErrorClass::usage,   ErrorClass::no_input, ErrorClass::never,       ErrorClass::bug,
     ErrorClass::missing, ErrorClass::busy,     ErrorClass::host,        ErrorClass::config,
     ErrorClass::hosts,   ErrorClass::worker,   ErrorClass::interrupted, ErrorClass::timeout};
 
-json json_of(const AttemptEnd& end) {
-  return {{"succeeded", end.succeeded},           {"any_started", end.any_started},
-          {"left_processes", end.left_processes}, {"hopeless", end.is_hopeless},
-          {"unrecorded", end.is_unrecorded},      {"exit_code", end.exit_code}};
-}
-AttemptEnd attempt_end_of(const json& value) {
-  AttemptEnd end;
-  end.succeeded = bool_field(value, "succeeded");
-  end.any_started = bool_field(value, "any_started");
-  end.left_processes = bool_field(value, "left_processes");
-  end.is_hopeless = bool_field(value, "hopeless");
-  end.is_unrecorded = bool_field(value, "unrecorded");
-  end.exit_code = int_field(value, "exit_code", 0, 255);
-  return end;
+using Indices = std::vector<int>;
+
+json json_of_indices(const Indices& slots) { return {{"slots", slots}}; }
+
+Indices indices_of_json(const json& rank) {
+  return int_list_field(rank, "slots", 0, INT32_MAX, most_slots_of_host);
 }
 
-json json_of(const Failure& failure) {
-  const Diagnostic& first = failure.error.diagnostics.front();
-  json value{{"at", failure.at.at.count()},
-             {"bound", failure.at.bound.count()},
-             {"class", std::string(to_string(failure.error.error_class))},
-             {"message", from_bytes(cut_to_json(first.message, longest_words))},
-             {"hint", from_bytes(cut_to_json(first.hint, longest_words))},
-             {"host", failure.host},
-             {"exit_code", failure.exit_code}};
-  if (failure.rank) value["rank"] = *failure.rank;
-  return value;
-}
-Failure failure_of(const json& value) {
-  const ErrorClass error_class =
-      enum_field(value, "class", error_classes, "a failure of an unknown class");
-  Failure failure;
-  failure.at = {Instant(number_field(value, "at", any_past)),
-                nanoseconds(number_field(value, "bound"))};
-  failure.error = make_error(error_class, text_field(value, "message", longest_words),
-                             text_field(value, "hint", longest_words));
-  failure.rank = optional_int_field(value, "rank", 0, INT32_MAX);
-  failure.host = int_field(value, "host", -1);
-  failure.exit_code = int_field(value, "exit_code", 0, 255);
-  return failure;
-}
-
-json json_of(const TrialPlace& place) {
-  json hosts = json::array();
-  for (const HostPlace& host : place.hosts) {
-    json ranks = json::array();
-    for (const std::vector<int>& slots : host.slots) ranks.push_back({{"slots", slots}});
-    hosts.push_back(
-        {{"name", from_bytes(host.host)}, {"workers", host.workers}, {"ranks", std::move(ranks)}});
-  }
-  json value{{"hosts", std::move(hosts)}};
-  if (!place.trainer_slots.empty()) value["trainer_slots"] = place.trainer_slots;
-  return value;
-}
-TrialPlace place_of(const json& value) {
-  const auto slots = [](const json& object, const char* name) {
-    return int_list_field(object, name, 0, INT32_MAX, most_slots_of_host);
-  };
-  TrialPlace place;
-  for (const json& each : field(value, "hosts")) {
-    HostPlace& host = place.hosts.emplace_back();
-    host.host = to_bytes(text_field(each, "name", longest_words));
-    host.workers = int_field(each, "workers", 1);
-    for (const json& rank : field(each, "ranks")) host.slots.push_back(slots(rank, "slots"));
-  }
-  if (place.hosts.empty()) throw Malformed{"a place without hosts"};
-  if (value.contains("trainer_slots")) place.trainer_slots = slots(value, "trainer_slots");
-  return place;
-}
-
-// One pair of functions per record: writes its JSON, and reads it back.
-
-json body(const journal_record::Supervised& r) {
-  return {{"type", "supervised"}, {"epoch", r.epoch}};
-}
-JournalRecord read_supervised(const json& value) {
-  return journal_record::Supervised{static_cast<std::uint64_t>(number_field(value, "epoch", 1))};
-}
-
-json body(const journal_record::AttemptBegun& r) {
-  json value{{"type", "attempt_begun"}, {"attempt", r.attempt}};
-  if (r.place) value["place"] = json_of(*r.place);
-  return value;
-}
-JournalRecord read_attempt_begun(const json& value) {
-  journal_record::AttemptBegun record{int_field(value, "attempt", 0, most_attempts_of_task)};
-  if (value.contains("place")) record.place = place_of(value["place"]);
-  return record;
-}
-
-json body(const journal_record::RanksStarted& r) {
-  json value{{"type", "ranks_started"}, {"go", encode_message(r.go)}};
-  if (r.booted) value["booted_ms"] = r.booted->count();
-  return value;
-}
-JournalRecord read_ranks_started(const json& value) {
-  const auto message = decode_message(text_field(value, "go", longest_journal_entry));
+message::Go go_of_json(const json& value) {
+  const auto message = decode_message(to_bytes(value));
   if (!message || !std::holds_alternative<message::Go>(*message))
     throw Malformed{"ranks that were started with something else than 'go'"};
-  journal_record::RanksStarted record{std::get<message::Go>(*message)};
-  if (value.contains("booted_ms"))
-    record.booted = milliseconds(number_field(value, "booted_ms", -latest_wall, latest_wall));
-  return record;
+  return std::get<message::Go>(*message);
 }
 
-json body(const journal_record::AttemptFailing& r) {
-  json value{{"type", "attempt_failing"}};
-  if (r.first) value["first"] = json_of(*r.first);
-  return value;
-}
-JournalRecord read_attempt_failing(const json& value) {
-  journal_record::AttemptFailing record;
-  if (value.contains("first")) record.first = failure_of(value["first"]);
-  return record;
+SearchDecision decision_of(const json& value) {
+  const auto decision = decision_of_json(value);
+  if (!decision) throw Malformed{decision.error().diagnostics.front().message};
+  return *decision;
 }
 
-json body(const journal_record::AttemptHopeless&) { return {{"type", "attempt_hopeless"}}; }
-JournalRecord read_attempt_hopeless(const json&) { return journal_record::AttemptHopeless{}; }
+}  // namespace
 
-json body(const journal_record::AttemptOver& r) {
-  return {{"type", "attempt_over"}, {"end", json_of(r.end)}};
-}
-JournalRecord read_attempt_over(const json& value) {
-  return journal_record::AttemptOver{attempt_end_of(field(value, "end"))};
-}
-
-json body(const journal_record::StopRequested& r) {
-  return {{"type", "stop_requested"}, {"signal", r.signal}};
-}
-JournalRecord read_stop_requested(const json& value) {
-  return journal_record::StopRequested{int_field(value, "signal", 0, 127)};
+void fields(auto& f, Described<AttemptEnd> auto& end) {
+  f.flag("succeeded", end.succeeded);
+  f.flag("any_started", end.any_started);
+  f.flag("left_processes", end.left_processes);
+  f.flag("hopeless", end.is_hopeless);
+  f.flag("unrecorded", end.is_unrecorded);
+  f.number("exit_code", end.exit_code, 0, 255);
 }
 
-template <class Over>
-json body_of_end(const Over& r, const char* type) {
-  const auto* const why = std::find_if(std::begin(sequels), std::end(sequels),
-                                       [&](const auto& each) { return each.value == r.why; });
-  json value{{"type", type}, {"why", why->name}};
-  if (r.end) value["end"] = json_of(*r.end);
-  if (r.signal) value["signal"] = *r.signal;
-  return value;
-}
-template <class Over>
-JournalRecord read_end(const json& value) {
-  const std::string name = text_field(value, "why", longest_words);
-  const auto* const why = std::find_if(std::begin(sequels), std::end(sequels),
-                                       [&](const auto& each) { return each.name == name; });
-  if (why == std::end(sequels)) throw Malformed{"an end for an unknown reason"};
-  Over record;
-  record.why = why->value;
-  if (value.contains("end")) record.end = attempt_end_of(value["end"]);
-  record.signal = optional_int_field(value, "signal", trial_stop, 127);
-  return record;
+// Of the error its class and its first problem.
+void fields(auto& f, Described<Failure> auto& failure) {
+  Diagnostic first;
+  if (!f.reads) first = failure.error.diagnostics.front();
+  f.duration("at", failure.at.at, INT64_MIN);
+  f.duration("bound", failure.at.bound);
+  f.choice("class", failure.error.error_class, error_classes, "a failure of an unknown class");
+  fields(f, first);
+  if constexpr (f.reads) failure.error.diagnostics = {first};
+  f.number("host", failure.host, -1);
+  f.number("exit_code", failure.exit_code, 0, 255);
+  f.number("rank", failure.rank);
 }
 
-json body(const journal_record::TrialOver& r) { return body_of_end(r, "trial_over"); }
-json body(const journal_record::TaskOver& r) { return body_of_end(r, "task_over"); }
-
-json body(const journal_record::SearchDecided& r) {
-  json list = json::array();
-  for (const SearchDecision& decision : r.decisions) list.push_back(json_of(decision));
-  return {{"type", "search_decided"}, {"decisions", std::move(list)}};
-}
-JournalRecord read_search_decided(const json& value) {
-  const json& list = field(value, "decisions");
-  if (!list.is_array() || list.empty()) throw Malformed{"no decisions"};
-  journal_record::SearchDecided record;
-  for (const json& each : list) {
-    const auto decision = decision_of_json(each);
-    if (!decision) throw Malformed{decision.error().diagnostics.front().message};
-    record.decisions.push_back(*decision);
-  }
-  return record;
+void fields(auto& f, Described<HostPlace> auto& host) {
+  f.text("name", host.host, longest_words);
+  f.number("workers", host.workers, 1);
+  f.list_as("ranks", host.slots, no_limit, json_of_indices, indices_of_json);
 }
 
-struct Reader {
-  const char* type;
-  JournalRecord (*read)(const json&);
-};
-constexpr Reader readers[] = {{"supervised", read_supervised},
-                              {"attempt_begun", read_attempt_begun},
-                              {"ranks_started", read_ranks_started},
-                              {"attempt_failing", read_attempt_failing},
-                              {"attempt_hopeless", read_attempt_hopeless},
-                              {"attempt_over", read_attempt_over},
-                              {"trial_over", read_end<journal_record::TrialOver>},
-                              {"search_decided", read_search_decided},
-                              {"stop_requested", read_stop_requested},
-                              {"task_over", read_end<journal_record::TaskOver>}};
+void fields(auto& f, Described<TrialPlace> auto& place) {
+  f.list("hosts", place.hosts);
+  f.numbers("trainer_slots", place.trainer_slots, 0, INT32_MAX, most_slots_of_host);
+  f.check([&] { return !place.hosts.empty(); }, "a place without hosts");
+}
+
+namespace journal_record {
+
+void fields(auto& f, Described<Supervised> auto& r) { f.number("epoch", r.epoch, 1); }
+void fields(auto& f, Described<AttemptBegun> auto& r) {
+  f.number("attempt", r.attempt, 0, most_attempts_of_task);
+  f.object("place", r.place);
+}
+void fields(auto& f, Described<RanksStarted> auto& r) {
+  f.value_as("go", r.go, encode_message, go_of_json);
+}
+void fields(auto& f, Described<AttemptFailing> auto& r) { f.object("first", r.first); }
+void fields(auto&, Described<AttemptHopeless> auto&) {}
+void fields(auto& f, Described<AttemptOver> auto& r) { f.object("end", r.end); }
+void fields(auto& f, Described<StopRequested> auto& r) { f.number("signal", r.signal, 0, 127); }
+void fields(auto& f, Described<SearchDecided> auto& r) {
+  f.list_as(
+      "decisions", r.decisions, no_limit,
+      [](const SearchDecision& decision) { return json_of(decision); }, decision_of);
+  f.check([&] { return !r.decisions.empty(); }, "no decisions");
+}
+
+template <class Fields, class Over>
+void fields_of_end(Fields& f, Over& r) {
+  f.choice("why", r.why, sequels, "an end for an unknown reason");
+  f.object("end", r.end);
+  f.number("signal", r.signal, trial_stop, 127);
+}
+void fields(auto& f, Described<TrialOver> auto& r) { fields_of_end(f, r); }
+void fields(auto& f, Described<TaskOver> auto& r) { fields_of_end(f, r); }
+
+}  // namespace journal_record
+
+namespace {
+
+constexpr std::tuple names{Named<journal_record::Supervised>{"supervised"},
+                           Named<journal_record::AttemptBegun>{"attempt_begun"},
+                           Named<journal_record::RanksStarted>{"ranks_started"},
+                           Named<journal_record::AttemptFailing>{"attempt_failing"},
+                           Named<journal_record::AttemptHopeless>{"attempt_hopeless"},
+                           Named<journal_record::AttemptOver>{"attempt_over"},
+                           Named<journal_record::TrialOver>{"trial_over"},
+                           Named<journal_record::SearchDecided>{"search_decided"},
+                           Named<journal_record::StopRequested>{"stop_requested"},
+                           Named<journal_record::TaskOver>{"task_over"}};
 
 json parse(std::string_view line) {
   if (line.size() > longest_journal_entry) throw Malformed{"too long"};
@@ -245,12 +149,8 @@ json parse(std::string_view line) {
 
 JournalEntry read(std::string_view line) {
   const json value = parse(line);
-  const std::string type = text_field(value, "type", longest_words);
-  const auto* const reader = std::find_if(std::begin(readers), std::end(readers),
-                                          [&](const Reader& each) { return type == each.type; });
-  if (reader == std::end(readers)) throw Malformed{"unknown type"};
-  JournalEntry entry{reader->read(value), instant_field(value, "at"),
-                     text_field(value, "boot", longest_name)};
+  JournalEntry entry{variant_of_json<JournalRecord>(value, "type", names),
+                     instant_field(value, "at"), text_field(value, "boot", longest_name)};
   if (value.contains("wall_ms"))
     entry.wall = milliseconds(number_field(value, "wall_ms", -latest_wall, latest_wall));
   if (value.contains("trial")) entry.trial = int_field(value, "trial", 0);
@@ -273,7 +173,7 @@ bool is_of_trial(const JournalRecord& record) {
 }
 
 std::string encode_entry(const JournalEntry& entry) {
-  json value = std::visit([](const auto& record) { return body(record); }, entry.record);
+  json value = json_of_variant(entry.record, "type", names);
   value["at"] = entry.at.count();
   value["boot"] = from_bytes(entry.boot_id);
   if (entry.wall) value["wall_ms"] = entry.wall->count();

@@ -36,9 +36,6 @@ struct AttemptBegun {
 /// Every host is about to be sent this Go, and it may have to be repeated.
 struct RanksStarted {
   message::Go go;
-  /// Written by earlier versions only: when the machine of this entry was booted, by its wall
-  /// clock, since the Unix epoch. It dates the entries of that boot.
-  std::optional<milliseconds> booted = {};
   bool operator==(const RanksStarted&) const = default;
 };
 /// Something has failed in the attempt: it is being stopped.
@@ -100,8 +97,7 @@ struct JournalEntry {
   Instant at{0};  ///< on the launcher's clock
   /// Of the launcher's machine: instants of different boots cannot be compared.
   std::string boot_id;
-  /// The same instant by the wall clock of the machine, since the Unix epoch; nothing: not known,
-  /// as in entries of earlier versions.
+  /// The same instant by the wall clock of the machine, since the Unix epoch; nothing: not known.
   std::optional<milliseconds> wall = {};
   int trial = 0;  ///< the trial that it is about, if any
 };

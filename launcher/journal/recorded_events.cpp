@@ -44,11 +44,7 @@ std::string ranks_text(int count) { return fmt::format("{} rank{}", count, count
 class EventTeller {
  public:
   EventTeller(const TaskRecord& task, const std::vector<JournalEntry>& journal)
-      : task_(task), journal_(journal), hosts_(split(task.hosts, ',')) {
-    for (const JournalEntry& entry : journal)
-      if (const auto* started = std::get_if<journal_record::RanksStarted>(&entry.record))
-        if (started->booted) boots_.emplace(entry.boot_id, *started->booted);
-  }
+      : task_(task), journal_(journal), hosts_(split(task.hosts, ',')) {}
 
   std::vector<RecordedEvent> tell() {
     events_.push_back({.what = What::created, .at = task_.created, .words = "launched"});
@@ -56,7 +52,7 @@ class EventTeller {
       if (is_of_trial(entry.record)) choose(entry.trial);
       RecordedEvent event =
           std::visit([this](const auto& record) { return this->of(record); }, entry.record);
-      if (const auto at = time_of(entry); at && !is_recorded_end(event)) event.at = at;
+      if (entry.wall && !is_recorded_end(event)) event.at = entry.wall->count();
       events_.push_back(std::move(event));
     }
     add_end();
@@ -67,13 +63,6 @@ class EventTeller {
   // The record has the same event.
   bool is_recorded_end(const RecordedEvent& event) const {
     return event.what == What::task_over && is_final(task_.state);
-  }
-
-  std::optional<UnixMillis> time_of(const JournalEntry& entry) const {
-    if (entry.wall) return entry.wall->count();
-    const auto boot = boots_.find(entry.boot_id);
-    if (boot == boots_.end()) return std::nullopt;
-    return (boot->second + std::chrono::floor<milliseconds>(entry.at)).count();
   }
 
   // Further entries are about this trial.
@@ -169,7 +158,6 @@ class EventTeller {
   const TaskRecord& task_;
   const std::vector<JournalEntry>& journal_;
   const std::vector<std::string_view> hosts_;  ///< in rank order
-  std::map<std::string, milliseconds> boots_;  ///< boot times by boot id
   std::vector<RecordedEvent> events_;
   int trial_ = 0;
   std::optional<int> attempt_;                  ///< of that trial

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/talks/exec_talk.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include "launcher/frames/json_fields.hpp"
+#include "launcher/frames/fields.hpp"
 
 namespace train {
 
@@ -18,90 +16,65 @@ constexpr std::size_t longest_text = 4'096;
 constexpr int highest_signal = 64;
 constexpr int most_cells = 65'535;
 
-json json_of(TerminalSize size) { return {{"rows", size.rows}, {"columns", size.columns}}; }
+}  // namespace
 
-TerminalSize size_of(const json& value) {
-  return {int_field(value, "rows", 0, most_cells), int_field(value, "columns", 0, most_cells)};
-}
-
-json json_of(const Start& start) {
-  json command = json::array();
-  for (const std::string& argument : start.command) command.push_back(from_bytes(argument));
-  json value{{"type", "start"}, {"rank", start.rank}, {"command", std::move(command)}};
-  if (start.trial != 0) value["trial"] = start.trial;
-  if (!start.terminal) return value;
-  value["terminal"] = json_of(*start.terminal);
-  value["terminal_type"] = from_bytes(start.terminal_type);
-  return value;
-}
-json json_of(const Resize& resize) { return {{"type", "resize"}, {"size", json_of(resize.size)}}; }
-json json_of(const Signal& signal) { return {{"type", "signal"}, {"number", signal.number}}; }
-json json_of(const EndOfInput&) { return {{"type", "end_of_input"}}; }
-json json_of(const Alive&) { return {{"type", "alive"}}; }
-json json_of(const Taken& taken) { return {{"type", "taken"}, {"bytes", taken.bytes}}; }
-json json_of(const End& end) {
-  json value{{"type", "end"}, {"rank_ended", end.rank_ended}};
-  if (end.code) value["code"] = *end.code;
-  if (end.signal) value["signal"] = *end.signal;
-  if (!end.refusal.empty()) {
-    value["refusal"] = from_bytes(end.refusal);
-    value["missing"] = end.is_missing;
-  }
-  return value;
+void fields(auto& f, Described<TerminalSize> auto& size) {
+  f.number("rows", size.rows, 0, most_cells);
+  f.number("columns", size.columns, 0, most_cells);
 }
 
-Start start_of(const json& value) {
-  Start start;
-  start.rank = int_field(value, "rank");
-  start.trial = optional_int_field(value, "trial", 0, INT32_MAX).value_or(0);
-  for (const json& argument : array_field(value, "command", most_arguments))
-    start.command.push_back(to_bytes(argument));
-  if (start.command.empty()) throw Malformed{"a command without a program"};
-  if (!value.contains("terminal")) return start;
-  start.terminal = size_of(field(value, "terminal"));
-  start.terminal_type = text_field(value, "terminal_type", longest_text);
-  return start;
+namespace exec_talk {
+
+void fields(auto& f, Described<Start> auto& start) {
+  f.number("rank", start.rank);
+  f.number("trial", start.trial);
+  f.texts("command", start.command, most_arguments);
+  f.object("terminal", start.terminal);
+  f.optional_text("terminal_type", start.terminal_type, longest_text);
+  f.check([&] { return !start.command.empty(); }, "a command without a program");
+}
+void fields(auto& f, Described<Resize> auto& resize) { f.object("size", resize.size); }
+void fields(auto& f, Described<Signal> auto& signal) {
+  f.number("number", signal.number, 1, highest_signal);
+}
+void fields(auto&, Described<EndOfInput> auto&) {}
+void fields(auto&, Described<Alive> auto&) {}
+void fields(auto& f, Described<Taken> auto& taken) { f.number("bytes", taken.bytes); }
+void fields(auto& f, Described<End> auto& end) {
+  f.number("code", end.code, 0, 255);
+  f.number("signal", end.signal, 1, highest_signal);
+  f.flag("rank_ended", end.rank_ended);
+  f.optional_text("refusal", end.refusal, longest_text);
+  f.flag("missing", end.is_missing);
+  f.check(
+      [&] {
+        const int ends = static_cast<int>(end.code.has_value()) +
+                         static_cast<int>(end.signal.has_value()) +
+                         static_cast<int>(!end.refusal.empty());
+        return ends == 1;
+      },
+      "an end that is not one of code, signal and refusal");
 }
 
-End end_of(const json& value) {
-  End end;
-  end.code = optional_int_field(value, "code", 0, 255);
-  end.signal = optional_int_field(value, "signal", 1, highest_signal);
-  end.rank_ended = bool_field(value, "rank_ended");
-  if (value.contains("refusal")) {
-    end.refusal = text_field(value, "refusal", longest_text);
-    end.is_missing = bool_field(value, "missing");
-  }
-  const bool has_refusal = !end.refusal.empty();
-  if (static_cast<int>(end.code.has_value()) + static_cast<int>(end.signal.has_value()) +
-          static_cast<int>(has_refusal) !=
-      1)
-    throw Malformed{"an end that is not one of code, signal and refusal"};
-  return end;
-}
+}  // namespace exec_talk
 
-ExecMessage message_of(const json& value) {
-  const std::string type = text_field(value, "type", longest_text);
-  if (type == "start") return start_of(value);
-  if (type == "resize") return Resize{size_of(field(value, "size"))};
-  if (type == "signal") return Signal{int_field(value, "number", 1, highest_signal)};
-  if (type == "end_of_input") return EndOfInput{};
-  if (type == "alive") return Alive{};
-  if (type == "taken") return Taken{static_cast<std::uint64_t>(number_field(value, "bytes"))};
-  if (type == "end") return end_of(value);
-  throw Malformed{"a message of no known type"};
-}
+namespace {
+
+constexpr std::tuple names{Named<Start>{"start"},   Named<Resize>{"resize"},
+                           Named<Signal>{"signal"}, Named<EndOfInput>{"end_of_input"},
+                           Named<Alive>{"alive"},   Named<Taken>{"taken"},
+                           Named<End>{"end"}};
 
 }  // namespace
 
 std::string encode_exec(const ExecMessage& message) {
-  return encode_frame(FrameKind::control,
-                      std::visit([](const auto& one) { return json_of(one); }, message).dump());
+  return encode_frame(FrameKind::control, json_of_variant(message, "type", names).dump());
 }
 
 Result<ExecMessage> decode_exec(std::string_view payload) {
-  return decode_document<ExecMessage>(payload, max_control_payload,
-                                      "what is said beside a rank is not understood", message_of);
+  return decode_document<ExecMessage>(
+      payload, max_control_payload, "what is said beside a rank is not understood",
+      [](const json& value) { return variant_of_json<ExecMessage>(value, "type", names); });
 }
 
 std::string encode_exec_bytes(int stream, std::string_view bytes) {

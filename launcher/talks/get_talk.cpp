@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "launcher/frames/json_fields.hpp"
+#include "launcher/frames/fields.hpp"
 
 namespace train {
 
@@ -46,126 +44,72 @@ constexpr std::size_t part_digits = 16;
 
 bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
 
-json json_of(const Start& start) {
-  return {{"type", "start"},
-          {"path", from_bytes(start.path)},
-          {"directory", from_bytes(start.directory)},
-          {"in_context", start.in_context}};
-}
-json json_of(const Taken& taken) { return {{"type", "taken"}, {"bytes", taken.bytes}}; }
-json json_of(const Alive&) { return {{"type", "alive"}}; }
-json json_of(const Found& found) {
-  return {{"type", "found"},
-          {"kind", to_string(found.kind)},
-          {"path", from_bytes(found.path)},
-          {"mode", found.mode},
-          {"size", found.size},
-          {"born", from_bytes(found.identity.born)},
-          {"changed", from_bytes(found.identity.changed)}};
-}
-json json_of(const Entry& entry) {
-  json value{{"type", "entry"}, {"kind", to_string(entry.kind)}, {"name", from_bytes(entry.name)}};
-  if (entry.kind == Kind::link)
-    value["target"] = from_bytes(entry.target);
-  else
-    value["mode"] = entry.mode;
-  if (entry.kind == Kind::file) value["size"] = entry.size;
-  return value;
-}
-json json_of(const FileEnd& end) { return {{"type", "file_end"}, {"whole", end.is_whole}}; }
-json json_of(const FolderEnd&) { return {{"type", "folder_end"}}; }
-json json_of(const Trouble& trouble) {
-  return {{"type", "trouble"},
-          {"path", from_bytes(trouble.path)},
-          {"why", from_bytes(trouble.why)},
-          {"loss", trouble.is_loss}};
-}
-json json_of(const End& end) {
-  json value{{"type", "end"}};
-  if (end.refusal.empty()) return value;
-  value["refusal"] = from_bytes(end.refusal);
-  value["hint"] = from_bytes(end.hint);
-  return value;
+void path(auto& f, const char* name, Described<std::string> auto& path) {
+  f.text(name, path, longest_get_path);
+  f.check([&] { return !has_nul(path); }, "a path with a NUL");
 }
 
-std::string path_field(const json& value, const char* name, std::size_t longest) {
-  std::string path = text_field(value, name, longest);
-  if (has_nul(path)) throw Malformed{"a path with a NUL"};
-  return path;
+void kind(auto& f, Described<Kind> auto& kind) {
+  f.choice("kind", kind, {Kind::file, Kind::folder, Kind::link}, "a kind that there is not");
 }
 
-std::uint64_t size_field(const json& value, const char* name) {
-  return static_cast<std::uint64_t>(number_field(value, name));
-}
+}  // namespace
 
-unsigned mode_of(const json& value) {
-  return static_cast<unsigned>(int_field(value, "mode", 0, highest_mode));
-}
+namespace get_talk {
 
-Kind kind_of(const json& value) {
-  constexpr Kind all[] = {Kind::file, Kind::folder, Kind::link};
-  return enum_field(value, "kind", all, "a kind that there is not");
+void fields(auto& f, Described<Start> auto& start) {
+  path(f, "path", start.path);
+  path(f, "directory", start.directory);
+  f.flag("in_context", start.in_context);
+  f.check([&] { return !start.path.empty(); }, "a path that is empty");
 }
-
-Start start_of(const json& value) {
-  Start start{path_field(value, "path", longest_get_path),
-              path_field(value, "directory", longest_get_path), bool_field(value, "in_context")};
-  if (start.path.empty()) throw Malformed{"a path that is empty"};
-  return start;
+void fields(auto& f, Described<Taken> auto& taken) { f.number("bytes", taken.bytes); }
+void fields(auto&, Described<Alive> auto&) {}
+void fields(auto& f, Described<Found> auto& found) {
+  kind(f, found.kind);
+  path(f, "path", found.path);
+  f.number("mode", found.mode, 0, highest_mode);
+  f.number("size", found.size);
+  f.text("born", found.identity.born, longest_identity);
+  f.text("changed", found.identity.changed, longest_identity);
+  f.check([&] { return found.kind != Kind::link; }, "a link in place of what it leads to");
+  f.check([&] { return found.kind == Kind::file || found.size == 0; }, "the size of no file");
 }
-
-Found found_of(const json& value) {
-  Found found{kind_of(value),
-              path_field(value, "path", longest_get_path),
-              mode_of(value),
-              size_field(value, "size"),
-              {text_field(value, "born", longest_identity),
-               text_field(value, "changed", longest_identity)}};
-  if (found.kind == Kind::link) throw Malformed{"a link in place of what it leads to"};
-  if (found.kind != Kind::file && found.size != 0) throw Malformed{"the size of no file"};
-  return found;
-}
-
-Entry entry_of(const json& value) {
-  Entry entry;
-  entry.kind = kind_of(value);
-  entry.name = text_field(value, "name", longest_name);
-  if (!is_entry_name(entry.name)) throw Malformed{"a name that leaves its folder"};
+void fields(auto& f, Described<Entry> auto& entry) {
+  kind(f, entry.kind);
+  f.text("name", entry.name, longest_name);
+  f.check([&] { return is_entry_name(entry.name); }, "a name that leaves its folder");
   if (entry.kind == Kind::link) {
-    entry.target = path_field(value, "target", longest_get_path);
-    if (entry.target.empty()) throw Malformed{"a link that leads nowhere"};
+    path(f, "target", entry.target);
+    f.check([&] { return !entry.target.empty(); }, "a link that leads nowhere");
   } else {
-    entry.mode = mode_of(value);
+    f.number("mode", entry.mode, 0, highest_mode);
   }
-  if (entry.kind == Kind::file) entry.size = size_field(value, "size");
-  return entry;
+  if (entry.kind == Kind::file) f.number("size", entry.size);
+}
+void fields(auto& f, Described<FileEnd> auto& end) { f.flag("whole", end.is_whole); }
+void fields(auto&, Described<FolderEnd> auto&) {}
+void fields(auto& f, Described<Trouble> auto& trouble) {
+  path(f, "path", trouble.path);
+  f.text("why", trouble.why, longest_reason);
+  f.flag("loss", trouble.is_loss);
+}
+void fields(auto& f, Described<End> auto& end) {
+  f.optional("refusal", !end.refusal.empty(), [&] {
+    f.text("refusal", end.refusal, longest_reason);
+    f.text("hint", end.hint, longest_reason);
+    f.check([&] { return !end.refusal.empty(); }, "a refusal without a reason");
+  });
 }
 
-End end_of(const json& value) {
-  End end;
-  if (!value.contains("refusal")) return end;
-  end.refusal = text_field(value, "refusal", longest_reason);
-  end.hint = text_field(value, "hint", longest_reason);
-  if (end.refusal.empty()) throw Malformed{"a refusal without a reason"};
-  return end;
-}
+}  // namespace get_talk
 
-GetMessage message_of(const json& value) {
-  constexpr std::size_t longest_type = 32;
-  const std::string type = text_field(value, "type", longest_type);
-  if (type == "start") return start_of(value);
-  if (type == "taken") return Taken{size_field(value, "bytes")};
-  if (type == "alive") return Alive{};
-  if (type == "found") return found_of(value);
-  if (type == "entry") return entry_of(value);
-  if (type == "file_end") return FileEnd{bool_field(value, "whole")};
-  if (type == "folder_end") return FolderEnd{};
-  if (type == "trouble")
-    return Trouble{path_field(value, "path", longest_get_path),
-                   text_field(value, "why", longest_reason), bool_field(value, "loss")};
-  if (type == "end") return end_of(value);
-  throw Malformed{"a message of no known type"};
-}
+namespace {
+
+constexpr std::tuple names{
+    Named<Start>{"start"},          Named<Taken>{"taken"},     Named<Alive>{"alive"},
+    Named<Found>{"found"},          Named<Entry>{"entry"},     Named<FileEnd>{"file_end"},
+    Named<FolderEnd>{"folder_end"}, Named<Trouble>{"trouble"}, Named<End>{"end"}};
 
 tl::unexpected<Error> out_of_order(std::string what) {
   return tl::make_unexpected(not_our_protocol("sent " + std::move(what)));
@@ -188,13 +132,13 @@ bool is_get_part(std::string_view name) {
 }
 
 std::string encode_get(const GetMessage& message) {
-  return encode_frame(FrameKind::control,
-                      std::visit([](const auto& one) { return json_of(one); }, message).dump());
+  return encode_frame(FrameKind::control, json_of_variant(message, "type", names).dump());
 }
 
 Result<GetMessage> decode_get(std::string_view payload) {
-  return decode_document<GetMessage>(payload, max_control_payload,
-                                     "what is said of files is not understood", message_of);
+  return decode_document<GetMessage>(
+      payload, max_control_payload, "what is said of files is not understood",
+      [](const json& value) { return variant_of_json<GetMessage>(value, "type", names); });
 }
 
 std::uint64_t get_frame_size(std::string_view payload) { return frame_header + payload.size(); }

@@ -56,8 +56,8 @@ Result<std::string> lease_directory_of_look(std::string_view word);
 inline constexpr std::size_t most_reported_holders = 1'024;
 inline constexpr std::size_t longest_host_report = std::size_t{4} << 20;
 
-nlohmann::json json_of(const HostReport& report);
-HostReport host_report_of(const nlohmann::json& value);
+nlohmann::json json_of_report(const HostReport& report);
+HostReport report_of_json(const nlohmann::json& value);
 
 /// Encodes one line, with its newline.
 std::string encode_host_report(const HostReport& report);

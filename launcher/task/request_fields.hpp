@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/frames/fields.hpp"
 
 namespace train {
 
-// Fields shared by the documents that keep a task's request. Readers throw `Malformed`, which
-// `read_request` catches.
+/// Part of the JSON of the request of a task, and of that of a launch.
+void fields(auto& f, Described<ExperimentOverrides> auto& overrides) {
+  f.number("slots", overrides.slots);
+  f.number("batch", overrides.global_batch);
+  f.text("max_runtime", overrides.max_runtime);
+  f.texts("settings", overrides.settings);
+  f.texts("command", overrides.command);
+  f.number("workers", overrides.workers);
+}
 
-nlohmann::json or_null(const std::optional<int>& value);
-nlohmann::json or_null(const std::optional<std::uint64_t>& value);
-nlohmann::json or_null(const std::optional<std::string>& bytes);
-nlohmann::json json_of(const std::vector<std::string>& texts);
-std::vector<std::string> texts_of(const nlohmann::json& object, const char* name);
-std::optional<int> int_or_null(const nlohmann::json& object, const char* name);
-std::optional<std::uint64_t> count_or_null(const nlohmann::json& object, const char* name);
-
-/// Adds the command line's changes of the experiment.
-void add_overrides(nlohmann::json& document, const ExperimentOverrides& overrides);
-/// The reverse, except for `max_runtime`, which early documents lack.
-ExperimentOverrides overrides_of(const nlohmann::json& document);
-
-/// Reads the text as one JSON object. Class `no_input`, with `words` before the reason, if it is
-/// not one, or if `read` throws `Malformed`.
+/// Parses a request and calls `read`, which may throw Malformed, with it. Class `no_input`, with
+/// `words` and the reason.
 Result<void> read_request(std::string_view text, const char* words,
                           const std::function<void(const nlohmann::json& document)>& read);
 

@@ -30,7 +30,7 @@ struct RerunRequest {
   bool has_redactions = false;        ///< whether there were secrets
   ExperimentOverrides overrides;      ///< without settings that contain secrets
   std::vector<std::string> withheld;  ///< the keys of those settings
-  /// Nothing: written by an earlier version, which did not keep it.
+  /// Nothing: not known.
   std::optional<HostSource> host_source;
   std::string host_list;  ///< -H
   std::string host_file;  ///< --hostfile, or the file named by the environment

@@ -8,6 +8,30 @@
 
 namespace train {
 
+std::string_view to_string(Sequel sequel) {
+  switch (sequel) {
+    case Sequel::restart:
+      return "restart";
+    case Sequel::succeeded:
+      return "succeeded";
+    case Sequel::stopped:
+      return "stopped";
+    case Sequel::never_started:
+      return "never_started";
+    case Sequel::invalid_hyperparameters:
+      return "invalid_hyperparameters";
+    case Sequel::hopeless:
+      return "hopeless";
+    case Sequel::unrecorded:
+      return "unrecorded";
+    case Sequel::processes_left:
+      return "processes_left";
+    case Sequel::no_restarts_left:
+      return "no_restarts_left";
+  }
+  return "restart";
+}
+
 const StateTable<AttemptState>& attempt_states() {
   using enum AttemptState;
   static const StateTable<AttemptState> table(

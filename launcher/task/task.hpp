@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -42,6 +43,8 @@ enum class Sequel {
   processes_left,           ///< nothing: an old process would run beside a new one
   no_restarts_left,         ///< nothing: the restarts are used up
 };
+/// "restart", "succeeded", "no_restarts_left", ...
+std::string_view to_string(Sequel sequel);
 /// What follows an attempt after `restarts` restarts; `is_stopped`: the user has stopped the task.
 Sequel sequel_of(int restarts, const AttemptEnd& end, bool is_stopped, int max_restarts);
 

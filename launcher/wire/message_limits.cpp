@@ -3,24 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "config_schema/text/text.hpp"
 #include "launcher/frames/json_fields.hpp"
 
 namespace train {
 
 namespace {
-
-std::size_t json_size(std::string_view text) { return from_bytes(text).dump().size(); }
-
-std::string begin_and_end(std::string_view text, std::size_t kept) {
-  std::size_t begin = kept / 2;
-  std::size_t end = text.size() - (kept - begin);
-  while (begin > 0 && is_continuation(text[begin])) --begin;
-  while (end < text.size() && is_continuation(text[end])) ++end;
-  return fmt::format("{} ... {}", text.substr(0, begin), text.substr(end));
-}
 
 void cut(std::string& text, std::size_t most) { text = cut_to_json(std::move(text), most); }
 
@@ -80,19 +67,6 @@ void limit(message::Finished& m) { limit_survivors(m); }
 void limit(message::LeftBehind& m) { limit_survivors(m); }
 
 }  // namespace
-
-std::string cut_to_json(std::string text, std::size_t most) {
-  constexpr std::size_t quotes = 2;
-  // JSON needs at most six bytes for one.
-  if (text.size() * 6 + quotes <= most || json_size(text) <= most) return text;
-  std::size_t kept = std::min(text.size(), most);
-  std::string shorter = begin_and_end(text, kept);
-  while (json_size(shorter) > most) {
-    kept = kept * 7 / 8;
-    shorter = begin_and_end(text, kept);
-  }
-  return shorter;
-}
 
 Message within_limits(Message message) {
   std::visit([](auto& m) { limit(m); }, message);

@@ -24,13 +24,13 @@ std::int64_t number_at(const json& list, std::size_t index) {
 
 }  // namespace
 
-json json_of(const UsageOfRank& used) {
+json json_of_usage(const UsageOfRank& used) {
   const RankUsage& usage = used.usage;
   return {used.rank, usage.cpu.count(), usage.memory ? json(*usage.memory) : json(nullptr),
           usage.memory_peak};
 }
 
-UsageOfRank usage_of_rank(const json& value) {
+UsageOfRank usage_of_json(const json& value) {
   constexpr std::size_t fields = 4;
   if (!value.is_array() || value.size() != fields || number_at(value, 0) > INT32_MAX)
     throw Malformed{"a rank that uses what it cannot"};
@@ -38,18 +38,6 @@ UsageOfRank usage_of_rank(const json& value) {
                    {milliseconds(number_at(value, 1)), {}, 0}};
   if (!value[2].is_null()) used.usage.memory = static_cast<std::uint64_t>(number_at(value, 2));
   used.usage.memory_peak = static_cast<std::uint64_t>(number_at(value, 3));
-  return used;
-}
-
-json json_of(const std::vector<UsageOfRank>& used) {
-  json list = json::array();
-  for (const UsageOfRank& each : used) list.push_back(json_of(each));
-  return list;
-}
-
-std::vector<UsageOfRank> usages_field(const json& object, const char* name, std::size_t most) {
-  std::vector<UsageOfRank> used;
-  for (const json& each : array_field(object, name, most)) used.push_back(usage_of_rank(each));
   return used;
 }
 

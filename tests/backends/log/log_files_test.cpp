@@ -146,15 +146,6 @@ TEST_CASE("a log is read from where the last of it begins, in whatever segment t
   CHECK(reading.all() == last + "later");
 }
 
-TEST_CASE("a log of an earlier train is read from where the last of it begins") {
-  const TemporaryDirectory directory;
-  const std::string file = directory.path() + "/rank-0.log";
-  std::ofstream(file) << std::string(50'000, 'a') << "last";
-  Reading reading(directory.path(), file);
-  reading.begin_at_last(6);
-  CHECK(reading.all() == "aalast");
-}
-
 TEST_CASE("the last of one stream is found between what the other has") {
   const TemporaryDirectory directory;
   LogLimits limits;
@@ -255,13 +246,6 @@ TEST_CASE("a log whose bytes are not those of its index is said to be damaged") 
   }
   std::ofstream(directory.path() + "/rank-0.0.log") << "wrong";
   CHECK(read_log(directory).find("is damaged") != std::string::npos);
-}
-
-TEST_CASE("a log without attempts in its name is read without an index") {
-  const TemporaryDirectory directory;
-  const std::string text(100'000, 'x');
-  std::ofstream(directory.path() + "/rank-0.log") << text;
-  CHECK(Reading(directory.path(), directory.path() + "/rank-0.log").all() == text);
 }
 
 TEST_CASE("what a full disk does not take waits, and is written once when there is room") {

@@ -119,21 +119,6 @@ TEST_CASE("the longest end has room in what was reserved") {
   CHECK_FALSE(read.ranks[2'000] == task.ranks[2'000]);
 }
 
-TEST_CASE("an end that an earlier train wrote has no more to say of its ranks") {
-  const TemporaryDirectory directory;
-  const auto store = open_store(directory.path() + "/state");
-  const std::string path = directory.path() + "/end.json";
-  TaskRecord task = begun_task(*store, "abcd2345");
-  std::ofstream(path) << R"({"state":"failed","started":null,"ended":3,"restarts":0,"exit_code":3,)"
-                      << R"("error_class":"worker","cause":"x","ranks":[[3,null,false],)"
-                      << R"([null,15,true]]})"
-                      << "\n";
-  REQUIRE(read_task_end(path, task));
-  CHECK(task.ranks[1].stopped);
-  CHECK(task.ranks[0].oom.empty());
-  CHECK_FALSE(task.ranks[0].cpu_ms);
-}
-
 TEST_CASE("a task that ended while the registry was locked is not lost") {
   const TemporaryDirectory directory;
   const std::string registry = directory.path() + "/tasks.db";

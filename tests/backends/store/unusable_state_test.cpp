@@ -153,11 +153,11 @@ TEST_CASE("a registry that is of no use to this train any more is refused and le
   const TemporaryDirectory directory;
   { open_store(directory.path()); }
   run_sql(directory.path() + "/tasks.db",
-          GENERATE("DROP TABLE compatibility; PRAGMA user_version = 12",
-                   "UPDATE compatibility SET oldest = 12; PRAGMA user_version = 12"));
+          GENERATE("DROP TABLE compatibility; PRAGMA user_version = 2",
+                   "UPDATE compatibility SET oldest = 2; PRAGMA user_version = 2"));
   const Diagnostic diagnostic = refusal(directory.path());
-  CHECK(contains(diagnostic.message,
-                 "was written by a newer train (schema 12; this train knows 11)"));
+  CHECK(
+      contains(diagnostic.message, "was written by a newer train (schema 2; this train knows 1)"));
 }
 
 // As when a newer train has listed the tasks, and the one that launched them goes on.
@@ -174,7 +174,7 @@ TEST_CASE("what a newer train has added to a registry stays as it is") {
           "ALTER TABLE attempts ADD COLUMN more INTEGER NOT NULL DEFAULT 0;"
           "UPDATE task SET more = 1;"
           "UPDATE attempts SET more = 1;"
-          "PRAGMA user_version = 12");
+          "PRAGMA user_version = 2");
   task.attempts.front().cause = "crashed";
   REQUIRE(store->update(task).has_value());
   const auto found = open_store(directory.path())->find(task.id);

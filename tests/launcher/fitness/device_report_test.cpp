@@ -102,7 +102,7 @@ TEST_CASE("a torn or a foreign line is an error") {
   for (std::size_t length = 0; length < line.size(); ++length)
     CHECK_FALSE(decode_device_report(line.substr(0, length)));
   check_refused(line.substr(1), "it is no JSON");
-  check_refused("[]", "field 'driver' is missing");
+  check_refused("[]", "no object where one is expected");
   check_refused(std::string(longest_device_report + 1, ' '), "it is too long");
 }
 

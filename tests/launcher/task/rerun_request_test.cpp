@@ -45,7 +45,7 @@ TEST_CASE("what a task was launched with comes back as it was") {
   CHECK_FALSE(empty->transport);
 }
 
-TEST_CASE("where the hosts of a launch are from is kept, and an earlier train's request lacks it") {
+TEST_CASE("where the hosts of a launch are from is kept") {
   for (const HostSource source :
        {HostSource::named, HostSource::allocation, HostSource::this_machine}) {
     RerunRequest request = full_rerun_request();
@@ -54,9 +54,9 @@ TEST_CASE("where the hosts of a launch are from is kept, and an earlier train's 
     REQUIRE(back);
     CHECK(back->host_source == source);
   }
-  const auto early = decode_rerun(encode_rerun({}));
-  REQUIRE(early);
-  CHECK_FALSE(early->host_source);
+  const auto unknown = decode_rerun(encode_rerun({}));
+  REQUIRE(unknown);
+  CHECK_FALSE(unknown->host_source);
   RerunRequest request = full_rerun_request();
   std::string other = encode_rerun(request);
   other.replace(other.find("\"named\""), 7, "\"dice\"");
