@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What README.md, the manual and the examples say is so.   documents_test.sh path/to/train
+# With TRAIN_REGENERATE=1 it rewrites what the manual has from --help; look at the difference.
 #
 # Shown `train launch` commands are planned, not launched: a plan reads the same files and flags.
 set -u
@@ -30,12 +31,37 @@ check_markup() {
         said=$(mandoc -Tlint -W warning "$page") || note_failure "$page:" "$said"
         said=$(mandoc -Tascii "$page" 2>/dev/null | sed 's/.\x08//g' | awk 'length > 80')
         [ -z "$said" ] || note_failure "$page is wider than a terminal:" "$said"
-        # What other manuals of ours it names is there.
-        sed -n 's/^\.Xr \(train[a-z-]*\) \([0-9]\).*/\1.\2/p' "$page" | while read -r said; do
-            [ -f "man/$said" ] || echo "$page names $said, which is not there"
-        done >"$work/out"
-        [ ! -s "$work/out" ] || note_failure "$(cat "$work/out")"
     done
+}
+
+# Sections and subsections of a page.
+headings() { sed -n 's/^\.S[hs] //p' "$1"; }
+
+# "PAGE NAMED HEADING" of each reference to a section: to one of the same page, `.Sx HEADING`; to one of
+# another, the lines `.Dq HEADING`, `in`, `.Xr PAGE SECTION`.
+section_references() {
+    awk '
+        FNR == 1 { earlier = last = "" }
+        sub(/^\.(Pq )?(see )?Sx /, "") { sub(/ [.,;:]$/, ""); print FILENAME, FILENAME, $0; next }
+        /^\.Xr train/ && last == "in" && sub(/^\.Dq /, "", earlier) { print FILENAME, "man/" $2 "." $3, earlier }
+        { earlier = last; last = $0 }' man/*.[157]
+}
+
+check_references() {
+    local page named heading count=0
+    for page in man/*.[157]; do
+        while read -r named; do
+            [ -f "man/$named" ] || note_failure "$page names $named, which is not there"
+        done < <(grep -oE '(^\.| )Xr train[a-z-]* [0-9]' "$page" | sed -E 's/.*Xr (.*) (.)/\1.\2/' | sort -u)
+        named=${page#man/}
+        [ "$named" = train.1 ] || grep -q "^\.Xr ${named%.*} ${named##*.}" man/train.1 ||
+            note_failure "man/train.1 does not name $page"
+    done
+    while read -r page named heading; do
+        count=$((count + 1))
+        headings "$named" | grep -qxF -e "$heading" || note_failure "$page: $named has no section '$heading'"
+    done < <(section_references)
+    [ "$count" -ge 30 ] || note_failure "only $count references to sections were found"
 }
 
 # --- Options: --help against the manual, both ways ---
@@ -49,24 +75,27 @@ help_options() {
 # Names of options in the manual's text on standard input.
 manual_options() { grep -oE 'Fl (Fl )?[a-zA-Z]+(-[a-z]+)*' | sed -E 's/Fl Fl /--/; s/Fl /-/' | sort -u; }
 
+page_of() { echo "man/train-${1%% *}.1"; }
+
 # The synopsis of one command, as roff.
 synopsis() {
-    awk -v wanted=".Cm $1" '/^\.Sh DESCRIPTION/ { exit } /^\.Nm/ { on = 0 } $0 == wanted { on = 1 } on' man/train.1
+    awk -v wanted=".Cm $1" '/^\.Sh DESCRIPTION/ { exit } /^\.Nm/ { on = 0 } $0 == wanted { on = 1 } on' "$(page_of "$1")"
 }
 
 check_synopsis() {
-    local name names
+    local name names page
+    page=$(page_of "$1")
     synopsis "$1" | manual_options >"$work/manual"
-    [ -n "$(synopsis "$1")" ] || note_failure "man/train.1 has no synopsis of train $1"
+    [ -n "$(synopsis "$1")" ] || note_failure "$page has no synopsis of train $1"
     while read -r names; do
         [[ $names == *--help* ]] && continue
         # shellcheck disable=SC2086 # several names of one option
         grep -qxF -e "$(printf '%s\n' $names)" "$work/manual" ||
-            note_failure "man/train.1: the synopsis of train $1 lacks $names"
+            note_failure "$page: the synopsis of train $1 lacks $names"
     done < <(help_options "$1")
     help_options "$1" | tr ' ' '\n' >"$work/help"
     while read -r name; do
-        grep -qxF -e "$name" "$work/help" || note_failure "man/train.1: train $1 has no option $name"
+        grep -qxF -e "$name" "$work/help" || note_failure "$page: train $1 has no option $name"
     done <"$work/manual"
 }
 
@@ -74,8 +103,38 @@ check_all_options() {
     local command
     for command in '' "${commands[@]}"; do help_options "$command"; done | tr ' ' '\n' |
         grep -vx -e -h | sort -u >"$work/a"
-    manual_options <man/train.1 >"$work/b"
-    expect_same "options in --help (<) and in man/train.1 (>)"
+    cat man/train*.1 man/train-[est]*.7 | manual_options | grep -vx -e -h >"$work/b"
+    expect_same "options in --help (<) and in the manual (>)"
+}
+
+# check_block PAGE NAME ARGUMENT...: what stands in the page from "begin NAME" to "end NAME" is what
+# tests/man_options.sh says with these arguments.
+check_block() {
+    local page=$1 name=$2
+    shift 2
+    tests/man_options.sh "$train" "$@" >"$work/a" || note_failure "tests/man_options.sh $* fails"
+    if [ "$(grep -cxF -e ".\\\" begin $name" -e ".\\\" end $name" "$page")" != 2 ]; then
+        note_failure "$page lacks the comment lines 'begin $name' and 'end $name'"
+        return
+    fi
+    if [ -n "${TRAIN_REGENERATE:-}" ]; then
+        awk -v name="$name" -v text="$work/a" '
+            $0 == ".\\\" end " name { skipped = 0 }
+            !skipped
+            $0 == ".\\\" begin " name { skipped = 1; while ((getline line <text) > 0) print line }' "$page" >"$work/page"
+        cat "$work/page" >"$page"
+    fi
+    awk -v name="$name" '$0 == ".\\\" end " name { exit } on; $0 == ".\\\" begin " name { on = 1 }' "$page" >"$work/b"
+    expect_same "--help (<) and $name in $page (>), which TRAIN_REGENERATE=1 tests/documents_test.sh rewrites"
+}
+
+check_help_blocks() {
+    local command
+    check_block man/train.1 commands commands
+    check_block man/train.1 'options of train' options
+    for command in "${commands[@]}"; do
+        check_block "$(page_of "$command")" "options of $command" options "$command"
+    done
 }
 
 # Commands in --help against those in the list above.
@@ -96,15 +155,15 @@ check_commands() {
 check_exit_codes() {
     # A worker's own code is none of ours.
     sed -n 's/.*return ExitCode(\([0-9]*\)).*/\1/p' cli/surroundings/exit_code.hpp | grep -vx 1 | sort -un >"$work/a"
-    sed -n '/^\.Sh EXIT STATUS/,/^\.Sh EXAMPLES/s/^\.It \([0-9]*\)$/\1/p' man/train.1 >"$work/b"
-    expect_same "exit codes in cli/surroundings/exit_code.hpp (<) and in man/train.1 (>)"
+    sed -n 's/^\.It \([0-9]*\)$/\1/p' man/train-exit-codes.7 >"$work/b"
+    expect_same "exit codes in cli/surroundings/exit_code.hpp (<) and in man/train-exit-codes.7 (>)"
 }
 
 # measure.cpp reads what every rank has.
 check_environment() {
     grep -rhoE --exclude=measure.cpp '(getenv|variable|find)\(([a-z_]+, )?"[A-Z0-9_]+"' cli | cut -d '"' -f 2 | sort -u >"$work/a"
-    sed -n 's/^\.It Ev \([A-Z0-9_]*\).*/\1/p' man/train.1 | sort -u >"$work/b"
-    expect_same "environment variables read in cli/ (<) and in man/train.1 (>)"
+    sed -n 's/^\.It Ev \([A-Z0-9_]*\).*/\1/p' man/train-environment.7 | sort -u >"$work/b"
+    expect_same "environment variables read in cli/ (<) and in man/train-environment.7 (>)"
 }
 
 check_version() {
@@ -237,7 +296,9 @@ check_examples() {
 }
 
 commands=(launch plan check report once-per-host 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema')
+test_case "the manual says of commands and options what their --help says" check_help_blocks
 test_case "the manual is well-formed, and no wider than a terminal" check_markup
+test_case "pages and sections that the manual names are there" check_references
 test_case "--help lists the commands that are checked here" check_commands
 for command in "${commands[@]}"; do test_case "the synopsis of train $command has the options of its --help" check_synopsis "$command"; done
 test_case "the manual has the options of --help, and no others" check_all_options

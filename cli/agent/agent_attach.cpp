@@ -51,13 +51,13 @@ ExitCode tell_launcher(const Error& error) {
 }
 
 Result<HostDirectory> host_directory(const std::string& key) {
-  const char* path = std::getenv("TRAIN_HOST_DIRECTORY");  // for tests; see train(1)
+  const char* path = std::getenv("TRAIN_HOST_DIRECTORY");  // tests; train-environment(7)
   const bool is_given = path != nullptr && *path != '\0';
   return is_given ? HostDirectory::open(path) : HostDirectory::find(key);
 }
 
 RankCgroups rank_cgroups() {
-  const char* wish = std::getenv("TRAIN_HOST_CGROUPS");  // for tests; see train(1)
+  const char* wish = std::getenv("TRAIN_HOST_CGROUPS");  // tests; train-environment(7)
   const bool is_off = wish != nullptr && std::string_view(wish) == "none";
   return is_off ? RankCgroups::none : RankCgroups::where_possible;
 }
@@ -99,7 +99,7 @@ AgentMeans means_to_look() {
   means.look_at_cpus = [] { return look_at_cpus(allowed_cpus()); };
   means.gpu_users = [heard = std::make_shared<HeardUsers>()] { return heard->users(); };
   means.ask_devices = [] { return ask_devices(embedded_devices(), devices_limit); };
-  if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // for tests; see train(1)
+  if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // tests; train-environment(7)
     means.lease_folder = folder;
   return means;
 }

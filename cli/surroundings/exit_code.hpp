@@ -8,7 +8,7 @@
 namespace train {
 
 /// The result of a command; only `main` converts it to a number. Values are those of sysexits.h
-/// where one fits, as documented in train(1).
+/// where one fits, as documented in train-exit-codes(7).
 class ExitCode {
  public:
   constexpr ExitCode() = default;  ///< success
