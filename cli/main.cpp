@@ -36,7 +36,8 @@ constexpr const char* examples =
     "  train plan experiment.yaml                         only show what would run where\n"
     "  train config check experiment.yaml                 only say what is wrong with it\n"
     "\n"
-    "train COMMAND --help describes a command; train(1) describes all, and the exit codes.";
+    "train COMMAND --help describes a command, train-COMMAND(1) says more; train(1) lists all "
+    "pages.";
 
 ExitCode run(std::vector<std::string> arguments) {
   if (const auto enough = check_stack_limit(); !enough) return report(enough.error());

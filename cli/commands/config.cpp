@@ -147,7 +147,8 @@ void add_config_commands(CLI::App& app, Choice& choice) {
       ->type_name("")
       ->check(names("file"))
       ->required();
-  check->add_flag("--hosts", checked->are_hosts, "Read them as hosts files");
+  check->add_flag("--hosts", checked->are_hosts,
+                  "Read them as hosts files, as those without YAML need it");
   check->add_flag("-W,--warnings", checked->warnings,
                   "Also say what is legal, but has no effect or cannot be launched");
   check->add_flag("--json", checked->json, "Print all that is found as JSON");
@@ -159,7 +160,8 @@ void add_config_commands(CLI::App& app, Choice& choice) {
       config->add_subcommand("show", "Print an experiment with all defaults")->group("Commands");
   add_config(*show, shown->request, "show")->required();
   add_overrides(*show, shown->request);
-  show->add_flag("--origin", shown->origin, "Say where each value comes from");
+  show->add_flag("--origin", shown->origin,
+                 "Say where each value comes from: file and line, option, or default");
   show->add_flag("--json", shown->json, "Print JSON");
   show->callback(
       [&choice, shown] { choice.run = [shown] { return config_show_command(*shown); }; });
@@ -167,7 +169,9 @@ void add_config_commands(CLI::App& app, Choice& choice) {
   const auto named = std::make_shared<ConfigSchemaFlags>();
   CLI::App* schema =
       config->add_subcommand("schema", "Print a JSON Schema, for editors")->group("Commands");
-  schema->add_option("NAME", named->name, "experiment (default), hosts, diagnostics, plan, task")
+  schema
+      ->add_option("NAME", named->name,
+                   "One of experiment (default), hosts, diagnostics, plan, and task")
       ->type_name("")
       ->check(names("schema"));
   schema->callback(

@@ -61,7 +61,9 @@ void add_overrides(CLI::App& command, RequestFlags& flags) {
                   "Slots, one rank each by default; without CONFIG: all of the hosts")
       ->type_name("SLOTS")
       ->check(whole_number(1, most_workers));
-  command.add_option("--batch", flags.global_batch, "Global batch size, over all ranks")
+  command
+      .add_option("--batch", flags.global_batch,
+                  "Global batch size: samples of a step, over all ranks")
       ->type_name("N")
       ->check(whole_number(1, most_samples));
   command

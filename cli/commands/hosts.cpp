@@ -129,10 +129,10 @@ void add_hosts_commands(CLI::App& app, Choice& choice) {
       ->check(names("host"))
       ->required();
   add_transport(*probe, flags->transport);
-  probe->add_option("--write", flags->file, "Write it to this file, which is not there yet")
+  probe->add_option("--write", flags->file, "Write it to this file, which must not be there yet")
       ->type_name("FILE")
       ->check(names("file"));
-  probe->add_flag("--force", flags->force, "Also over one that is");
+  probe->add_flag("--force", flags->force, "Write over a file that is there");
   probe->callback(
       [&choice, flags] { choice.run = [flags] { return hosts_probe_command(*flags); }; });
 }

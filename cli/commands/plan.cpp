@@ -171,7 +171,7 @@ void add_plan(CLI::App& app, Choice& choice) {
   };
   command
       ->add_option_function<std::string>("--format", set_format,
-                                         "table (default), json, env, hostfile, or slurm")
+                                         "One of table (default), json, env, hostfile, and slurm")
       ->type_name("FORMAT");
   command->add_flag_callback(
       "--json", [flags] { flags->format = PlanFlags::Format::json; }, "The same as --format json");

@@ -52,7 +52,10 @@ void add_report(CLI::App& app, Choice& choice) {
   report
       ->add_option("METRICS", flags->words, "What was measured: validation_loss=0.3 accuracy=0.91")
       ->type_name("NAME=VALUE");
-  report->add_option("--step", flags->step, "How far the training is")->type_name("N");
+  report
+      ->add_option("--step", flags->step,
+                   "How far the training is, in whatever it counts: the report's step")
+      ->type_name("N");
   report->callback([&choice, flags] { choice.run = [flags] { return report_command(*flags); }; });
 }
 

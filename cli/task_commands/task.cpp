@@ -19,7 +19,7 @@ void add_task_names(CLI::App& command, std::vector<std::string>& tasks) {
 }
 
 void add_trial(CLI::App& command, std::optional<int>& trial) {
-  command.add_option("--trial", trial, "Of this trial, where a task has several")
+  command.add_option("--trial", trial, "Of this trial (0 is the first), where a task has several")
       ->type_name("N")
       ->check(whole_number(0, highest_trial));
 }

@@ -191,7 +191,7 @@ void add_task_attach(CLI::App& task, Choice& choice) {
           ->group("Commands");
   add_task_name(*attach, flags->task);
   attach->add_flag("--from-start", flags->from_start,
-                   "Show all that was printed, not only the last screenful");
+                   "Show all that was printed in all attempts, not only the last screenful");
   attach->callback(
       [&choice, flags] { choice.run = [flags] { return task_attach_command(*flags); }; });
 }

@@ -52,7 +52,7 @@ void add_task_best(CLI::App& task, Choice& choice) {
       task.add_subcommand("best", "Print the best trial of a search, as YAML")->group("Commands");
   add_task_name(*best, flags->task);
   best->add_flag("--hyperparameters", flags->only_hyperparameters,
-                 "Only what an experiment takes to run it again");
+                 "Print the hyperparameters alone, as an experiment takes them");
   best->callback([&choice, flags] { choice.run = [flags] { return task_best_command(*flags); }; });
 }
 

@@ -366,7 +366,7 @@ void add_task_exec(CLI::App& task, Choice& choice) {
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
   add_trial(*exec, flags->trial);
-  exec->add_flag("--no-tty", flags->no_terminal, "Pipes, also at a terminal");
+  exec->add_flag("--no-tty", flags->no_terminal, "Use pipes in place of a terminal, also at one");
   exec->callback([&choice, flags] {
     flags->command = choice.take_command();
     choice.run = [flags] { return task_exec_command(*flags); };

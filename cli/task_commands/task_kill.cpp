@@ -203,12 +203,15 @@ void add_task_kill(CLI::App& task, Choice& choice) {
   CLI::App* kill =
       task.add_subcommand("kill", "Stop tasks and wait for their ends")->group("Commands");
   add_task_names(*kill, flags->tasks);
-  auto* all = kill->add_flag("--all", flags->all, "All tasks that have not ended");
+  auto* all =
+      kill->add_flag("--all", flags->all,
+                     "All tasks of this user that run or are unattended; says which they are");
   auto* signal =
       kill->add_option("--signal", flags->signal, "The reason: TERM (default), INT or HUP")
           ->type_name("NAME")
           ->check(names("signal"));
-  kill->add_option("--trial", flags->trial, "Only this trial of a search, which goes on")
+  kill->add_option("--trial", flags->trial,
+                   "Only this trial (0 is the first) of a search, which goes on")
       ->type_name("N")
       ->check(whole_number(0, highest_trial))
       ->excludes(all)

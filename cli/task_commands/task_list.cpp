@@ -190,9 +190,9 @@ void add_task_list(CLI::App& task, Choice& choice) {
           ->group("Commands");
   add_hosts(*list, flags->hosts);
   add_transport(*list, flags->hosts.transport);
-  list->add_flag("--all", flags->all, "Also those that have ended");
-  auto* mine = list->add_flag("--mine", flags->mine, "No tasks of other users");
-  list->add_flag("--slots", flags->slots, "Host by host who has which slot")->excludes(mine);
+  list->add_flag("--all", flags->all, "List tasks that have ended as well");
+  auto* mine = list->add_flag("--mine", flags->mine, "Leave out tasks of other users");
+  list->add_flag("--slots", flags->slots, "Draw host by host who has which slot")->excludes(mine);
   add_formats(*list, flags->format);
   list->add_flag("--watch", flags->watch, "Show it again and again, or as it changes")
       ->excludes("--json")

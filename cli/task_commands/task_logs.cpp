@@ -239,18 +239,21 @@ void add_task_logs(CLI::App& task, Choice& choice) {
   logs->add_option("--rank", flags->ranks, "Only these ranks; one alone byte for byte")
       ->type_name("LIST")
       ->check(names("rank"));
-  logs->add_option("--host", flags->hosts, "Only the ranks on these hosts")
+  logs->add_option("--host", flags->hosts,
+                   "Only the ranks on these hosts, as they are placed now: node[01-02]")
       ->type_name("HOSTS")
       ->check(names("host"));
   add_trial(*logs, flags->trial);
-  logs->add_option("--attempt", flags->attempt, "Of this attempt, or of all; else of the last")
+  logs->add_option("--attempt", flags->attempt,
+                   "Of this attempt (0 is the first), or of all in turn; else of the last")
       ->type_name("N|all")
       ->check(attempt_choice());
   logs->add_option("--since", flags->since,
                    "Only from then on: 10m or 90 (seconds) ago, 15:50, a date")
       ->type_name("TIME")
       ->check(names("time"));
-  logs->add_option("--tail", flags->tail, "Only the last lines of what is chosen")
+  logs->add_option("--tail", flags->tail,
+                   "Only the last lines of what is chosen, of all ranks together")
       ->type_name("N")
       ->check(whole_number(0, most_counted));
   auto* only_stdout = logs->add_flag("--stdout", flags->only_stdout, "Only standard output");

@@ -216,13 +216,15 @@ void add_task_prune(CLI::App& task, Choice& choice) {
   const auto flags = std::make_shared<TaskPruneFlags>();
   CLI::App* prune =
       task.add_subcommand("prune", "Remove the records of old tasks")->group("Commands");
-  prune->add_option("--older-than", flags->older_than, "That ended so long ago: 12h, 30d; else 7d")
+  prune
+      ->add_option("--older-than", flags->older_than,
+                   "Tasks that ended longer ago than this: 12h, 30d; else 7d")
       ->type_name("DURATION")
       ->check(names("duration"));
-  prune->add_option("--keep", flags->keep, "But for the newest that have ended")
+  prune->add_option("--keep", flags->keep, "Keep so many of the newest that have ended")
       ->type_name("N")
       ->check(whole_number(0, most_counted));
-  prune->add_flag("--dry-run", flags->dry_run, "Only show which");
+  prune->add_flag("--dry-run", flags->dry_run, "Print what would be removed, and remove nothing");
   prune->callback(
       [&choice, flags] { choice.run = [flags] { return task_prune_command(*flags); }; });
 }
