@@ -152,28 +152,11 @@ kill_of_one_trial_is_refused() {
     await_search 0
 }
 
-# A launcher of an earlier version has greeted, and knows nothing of trials.
-older_launcher() {
+unheard_launcher() {
     output=$work/search.out errors=$work/search.err start launch -n 1 -- /bin/sh -c "$sleeping"
     within 20 "it is up" are_up 0
     id=$(task_id)
-    local control=$work/state/train/tasks/$id/control
-    rm "$control"
-    /usr/bin/python3 -c '
-import os, socket, sys
-server = socket.socket(socket.AF_UNIX)
-server.bind(sys.argv[1] + ".new")
-server.listen()
-os.rename(sys.argv[1] + ".new", sys.argv[1])
-connection = server.accept()[0]
-connection.sendall(b"{\"train_control\":1,\"task\":\"abc\",\"pid\":1,\"program\":\"0.1.0\"}\n")
-connection.recv(1)' "$control" &
-    local older=$!
-    within 20 "it listens" test -S "$control"
-    refuses 66 "^train: task $id: its launcher is a train 0.1.0, which can only stop it as a whole$" "$id" --trial 0
-    expect_err "^  train task kill $id stops all of it$"
-    wait "$older" || note_failure "it was not asked"
-    rm "$control"
+    rm "$work/state/train/tasks/$id/control"
     refuses 75 "^train: the launcher of task $id does not take requests$" "$id" --trial 0
     touch end
     await_search 0
@@ -961,7 +944,7 @@ test_case "a search that has had its time ends well" has_had_its_time
 test_case "one trial of a search is killed, and the search goes on" one_trial_is_killed
 test_case "a trial that is killed sees its stop file, and is not killed twice" stopping_is_said
 test_case "to kill one trial takes one task that is a search" kill_of_one_trial_is_refused
-test_case "a launcher that cannot end one trial is told from one that is not heard" older_launcher
+test_case "a launcher that does not take requests is named" unheard_launcher
 test_case "nobody ends one trial of a search whose launcher has died" unattended
 race_case "a search whose launcher is killed is gone on with, and decides the same" gone_on_with
 soak_case "a search decides the same at whatever moments its launchers are killed" killed_at_any_moment

@@ -143,12 +143,12 @@ is_waited_for() {
     expect_idle 5 head node01 node02
 }
 
-# Before the control socket of a task: its supervisor seems to be an older one, which knows of no
-# credentials, or one that speaks another version. Keeps what is asked of it.
+# Before the control socket of a task: its supervisor seems to be one that speaks another version.
+# Keeps what is asked of it.
 cat >"$shared/stand_before.py" <<'PYTHON'
 import json, os, socket, sys, threading
 
-path, mode = sys.argv[1:]
+path = sys.argv[1]
 os.rename(path, path + ".real")
 server = socket.socket(socket.AF_UNIX)
 server.bind(path)
@@ -157,10 +157,7 @@ server.listen()
 
 def changed(line):
     said = json.loads(line)
-    if mode == "old":
-        for word in "takes_credentials", "served", "waiting":
-            said.pop(word, None)
-    elif "train_control" in said:
+    if "train_control" in said:
         said["train_control"] += 1
     return (json.dumps(said) + "\n").encode()
 
@@ -191,44 +188,18 @@ while True:
     threading.Thread(target=pass_on, args=(supervisor, client, changed), daemon=True).start()
     threading.Thread(target=pass_on, args=(client, supervisor, keep), daemon=True).start()
 PYTHON
-stand_before() { # MODE
+stand_before() {
     local path=/root/.local/state/train/tasks/$id/control
     rm -f "$shared/asked"
-    on head "setsid -f python3 /srv/shared/stand_before.py $path $1 >/srv/stands.log 2>&1"
+    on head "setsid -f python3 /srv/shared/stand_before.py $path >/srv/stands.log 2>&1"
     eventually 5 on head "test -S $path.real -a -S $path" || note_failure "nobody stands before the socket"
 }
 step_aside() { on head 'pkill -f "^python3 /srv/shared/stand_before"'; }
 asked() { sed 's/.*"do":"\([a-z]*\)".*/\1/' "$shared/asked" 2>/dev/null | sort | uniq -c | sed 's/^ *//' | paste -sd,; }
 
-# With an ssh-agent that could be lent.
-with_agent() { echo "eval \$(ssh-agent) >/dev/null; ssh-add -q .ssh/id_ed25519; $* ; status=\$?; ssh-agent -k >/dev/null; exit \$status"; }
-
-knows_no_credentials() {
-    detach
-    stand_before old
-    task show "$id"
-    expect_out '^now +running; 2 ranks have not ended$'
-    start_on_head /bin/bash -c "$(with_agent "$newer task attach $id")"
-    within 10 "the view has begun" out_has 'rank 0 of attempt 0 runs'
-    touch "$shared/go"
-    await_launch 20
-    expect_status 1
-    expect_equal "lines of stderr" 1 "$(wc -l <"$work/err")"
-    expect_equal "what was asked" "1 status" "$(asked)"
-    detach
-    step_aside
-    stand_before old
-    task kill "$id"
-    expect_status 0
-    expect_equal "state" killed "$(state)"
-    expect_equal "what was asked" "1 stop" "$(asked)"
-    step_aside
-    expect_idle 5 head node01 node02
-}
-
 speaks_another_version() {
     detach
-    stand_before other
+    stand_before
     task show "$id"
     expect_status 0
     expect_out '^state +running$'
@@ -241,7 +212,7 @@ speaks_another_version() {
     expect_err '^train: nothing of this terminal is lent to the launcher for logins: the supervisor of the task .* speaks version 2 over its socket; this one speaks 1$'
     detach
     step_aside
-    stand_before other
+    stand_before
     task kill "$id"
     expect_status 0
     expect_err "^train: task $id: killed$"
@@ -276,7 +247,6 @@ test_case "a task of another build is looked at" is_looked_at
 test_case "it is killed, attended or not" is_killed
 test_case "commands run beside its ranks, and what these have left is fetched" is_looked_into
 test_case "it is waited for, and its output followed" is_waited_for
-test_case "a supervisor that knows less is asked no more than it knows" knows_no_credentials
 test_case "one that speaks another version is looked at, and stopped by a signal" speaks_another_version
 test_case "it is gone on with by the build that launched it" is_taken_over
 test_case "a task goes on although the launcher's machine was started anew" machine_starts_anew
