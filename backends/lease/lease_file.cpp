@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
@@ -241,8 +242,7 @@ bool LeaseFile::was_touched_within(milliseconds time) const {
   if (::fstat(file_.get(), &status) != 0) return false;
   const std::int64_t touched_ms =
       std::int64_t{status.st_mtim.tv_sec} * 1'000 + status.st_mtim.tv_nsec / 1'000'000;
-  const std::int64_t age_ms = unix_time_ms() - touched_ms;
-  return age_ms < time.count() && -age_ms < time.count();
+  return std::abs(unix_time_ms() - touched_ms) < time.count();
 }
 
 }  // namespace train

@@ -210,26 +210,11 @@ std::vector<int> at(const std::vector<int>& all, const std::vector<int>& positio
   return some;
 }
 
-constexpr const char* cuda_variable = "CUDA_VISIBLE_DEVICES";
-constexpr const char* rocm_variable = "ROCR_VISIBLE_DEVICES";
-
 // The numbers of a rank's own devices. The variable lists devices of the host;
 // TRAIN_DEVICE_INDICES are positions in that list.
 std::vector<int> devices_in(const std::vector<EnvironmentEntry>& environment, const char* visible) {
   return at(numbers_in(value_of(environment, visible)),
             numbers_in(value_of(environment, "TRAIN_DEVICE_INDICES")));
-}
-
-std::vector<int> nodes_of_devices(const std::vector<EnvironmentEntry>& environment,
-                                  const CpuTopology& topology) {
-  std::set<int> nodes;
-  const auto add = [&](const char* visible, const std::vector<int>& nodes_of_all) {
-    for (const int node : at(nodes_of_all, devices_in(environment, visible)))
-      if (node >= 0) nodes.insert(node);
-  };
-  add(cuda_variable, topology.cuda_nodes);
-  add(rocm_variable, topology.rocm_nodes);
-  return {nodes.begin(), nodes.end()};
 }
 
 }  // namespace
@@ -264,23 +249,27 @@ CpuShares share_cpus(const CpuTopology& topology, const RanksOnHost& ranks,
 
 RanksOnHost ranks_on_host(const std::vector<std::vector<EnvironmentEntry>>& environments,
                           const CpuTopology& topology, const CpuBindingRule& rule) {
-  const auto count_with = [&](const char* visible) {
-    return std::count_if(environments.begin(), environments.end(),
-                         [&](const auto& each) { return !devices_in(each, visible).empty(); });
-  };
-  const auto ranks = static_cast<std::ptrdiff_t>(environments.size());
   RanksOnHost there;
-  for (const auto& environment : environments)
-    there.nodes.push_back(nodes_of_devices(environment, topology));
-  for (const auto& [visible, nodes_of_all] : {std::pair(cuda_variable, &topology.cuda_nodes),
-                                              std::pair(rocm_variable, &topology.rocm_nodes)}) {
-    if (ranks == 0 || count_with(visible) < ranks) continue;
-    for (const int node : *nodes_of_all)
-      there.nodes_of_slots.push_back(node >= 0 ? std::vector<int>{node} : std::vector<int>());
+  std::vector<std::set<int>> nodes(environments.size());
+  const auto add = [&](const char* visible, const std::vector<int>& nodes_of_all) {
+    Nodes devices;
     for (const auto& environment : environments)
-      there.slots.push_back(devices_in(environment, visible));
-    return there;
-  }
+      devices.push_back(devices_in(environment, visible));
+    for (std::size_t rank = 0; rank < devices.size(); ++rank)
+      for (const int node : at(nodes_of_all, devices[rank]))
+        if (node >= 0) nodes[rank].insert(node);
+    const bool has_each_some = std::none_of(devices.begin(), devices.end(),
+                                            [](const auto& of_rank) { return of_rank.empty(); });
+    if (devices.empty() || !has_each_some || !there.slots.empty()) return;
+    for (const int node : nodes_of_all)
+      there.nodes_of_slots.push_back(node >= 0 ? std::vector<int>{node} : std::vector<int>());
+    there.slots = std::move(devices);
+  };
+  add("CUDA_VISIBLE_DEVICES", topology.cuda_nodes);
+  add("ROCR_VISIBLE_DEVICES", topology.rocm_nodes);
+  for (const std::set<int>& of_rank : nodes)
+    there.nodes.emplace_back(of_rank.begin(), of_rank.end());
+  if (!there.slots.empty()) return there;
   if (rule.slots_of_ranks.size() != environments.size()) return there;
   there.nodes_of_slots.resize(static_cast<std::size_t>(rule.slots));
   there.slots = rule.slots_of_ranks;

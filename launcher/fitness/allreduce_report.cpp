@@ -248,13 +248,12 @@ Result<AllReduceReport> report_of_all(const std::vector<AllReduceReport>& parts)
 }
 
 std::string encode_allreduce_report(const AllReduceReport& report) {
-  return json_of_fields(report).dump() + "\n";
+  return line_of_fields(report);
 }
 
 Result<AllReduceReport> decode_allreduce_report(std::string_view line) {
-  return decode_document<AllReduceReport>(line, longest_allreduce_report,
-                                          "what hosts say of their all-reduce is not understood",
-                                          struct_of_json<AllReduceReport>);
+  return decode_fields<AllReduceReport>(line, longest_allreduce_report,
+                                        "what hosts say of their all-reduce is not understood");
 }
 
 std::string encode_allreduce_groups(const std::vector<AllReduceGroup>& groups) {

@@ -116,23 +116,19 @@ std::uint64_t DataFacts::pace() const {
 }
 
 std::string encode_fitness_request(const FitnessRequest& request) {
-  return json_of_fields(request).dump() + "\n";
+  return line_of_fields(request);
 }
 
 Result<FitnessRequest> decode_fitness_request(std::string_view line) {
-  return decode_document<FitnessRequest>(line, longest_fitness_request,
-                                         "what is to be checked is not understood",
-                                         struct_of_json<FitnessRequest>);
+  return decode_fields<FitnessRequest>(line, longest_fitness_request,
+                                       "what is to be checked is not understood");
 }
 
-std::string encode_host_fitness(const HostFitness& fitness) {
-  return json_of_fields(fitness).dump() + "\n";
-}
+std::string encode_host_fitness(const HostFitness& fitness) { return line_of_fields(fitness); }
 
 Result<HostFitness> decode_host_fitness(std::string_view line) {
-  return decode_document<HostFitness>(line, longest_host_fitness,
-                                      "what the host says of its fitness is not understood",
-                                      struct_of_json<HostFitness>);
+  return decode_fields<HostFitness>(line, longest_host_fitness,
+                                    "what the host says of its fitness is not understood");
 }
 
 }  // namespace train

@@ -332,6 +332,18 @@ Struct struct_of_json(const nlohmann::json& value) {
   return made;
 }
 
+/// The struct as one line of JSON, with its newline.
+template <class Struct>
+std::string line_of_fields(const Struct& value) {
+  return json_of_fields(value).dump() + "\n";
+}
+
+/// The struct of such a line, or of another text of JSON; as `decode_document`.
+template <class Struct>
+Result<Struct> decode_fields(std::string_view text, std::size_t longest, std::string_view refused) {
+  return decode_document<Struct>(text, longest, refused, struct_of_json<Struct>);
+}
+
 /// Limit of the texts of a problem, in JSON.
 inline constexpr std::size_t longest_problem_text = 3u << 10;
 

@@ -120,18 +120,8 @@ std::int64_t number_field(const json& object, const char* name, std::int64_t low
   return number_in(field(object, name), name, lowest, highest);
 }
 
-std::uint64_t bytes_field(const json& object, const char* name) {
-  return static_cast<std::uint64_t>(number_field(object, name));
-}
-
 int int_field(const json& object, const char* name, int lowest, int highest) {
   return static_cast<int>(number_field(object, name, lowest, highest));
-}
-
-std::optional<int> optional_int_field(const json& object, const char* name, int lowest,
-                                      int highest) {
-  if (!object.contains(name)) return std::nullopt;
-  return int_field(object, name, lowest, highest);
 }
 
 std::vector<int> int_list_field(const json& object, const char* name, int lowest, int highest,

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,13 +40,8 @@ const nlohmann::json& array_field(const nlohmann::json& object, const char* name
 bool bool_field(const nlohmann::json& object, const char* name);
 std::int64_t number_field(const nlohmann::json& object, const char* name, std::int64_t lowest = 0,
                           std::int64_t highest = INT64_MAX);
-/// A number of bytes.
-std::uint64_t bytes_field(const nlohmann::json& object, const char* name);
 int int_field(const nlohmann::json& object, const char* name, int lowest = 0,
               int highest = INT32_MAX);
-/// Nothing if the field is missing.
-std::optional<int> optional_int_field(const nlohmann::json& object, const char* name, int lowest,
-                                      int highest);
 /// A list of at most `most` numbers.
 std::vector<int> int_list_field(const nlohmann::json& object, const char* name, int lowest,
                                 int highest, std::size_t most);

@@ -45,7 +45,6 @@ enum class SlotMeaning { places, cuda, rocm };
 
 /// "places", "cuda", "rocm".
 std::string_view to_string(SlotMeaning meaning);
-std::optional<SlotMeaning> slot_meaning_of(std::string_view word);
 
 /// How many devices a host must have for all of its slots to be devices.
 int needed_gpus(const Host& host);

@@ -17,10 +17,4 @@ std::string_view to_string(SlotMeaning meaning) {
   return "places";
 }
 
-std::optional<SlotMeaning> slot_meaning_of(std::string_view word) {
-  for (const auto meaning : {SlotMeaning::places, SlotMeaning::cuda, SlotMeaning::rocm})
-    if (to_string(meaning) == word) return meaning;
-  return std::nullopt;
-}
-
 }  // namespace train

@@ -20,14 +20,11 @@ void fields(auto& f, Described<SweepReport> auto& report) {
   f.cut_list("survivors", report.survivors, most_written_survivors);
 }
 
-std::string encode_sweep_report(const SweepReport& report) {
-  return json_of_fields(report).dump() + "\n";
-}
+std::string encode_sweep_report(const SweepReport& report) { return line_of_fields(report); }
 
 Result<SweepReport> decode_sweep_report(std::string_view line) {
-  return decode_document<SweepReport>(line, longest_sweep_report,
-                                      "what the host answered is no report",
-                                      struct_of_json<SweepReport>);
+  return decode_fields<SweepReport>(line, longest_sweep_report,
+                                    "what the host answered is no report");
 }
 
 }  // namespace train

@@ -18,24 +18,18 @@ void fields(auto& f, Described<WaitReport> auto& report) {
   f.value_as("host", report.host, json_of_report, report_of_json);
 }
 
-std::string encode_wait_ticket(const WaitTicket& ticket) {
-  return json_of_fields(ticket).dump() + "\n";
-}
+std::string encode_wait_ticket(const WaitTicket& ticket) { return line_of_fields(ticket); }
 
 Result<WaitTicket> decode_wait_ticket(std::string_view line) {
-  return decode_document<WaitTicket>(line, longest_wait_ticket,
-                                     "what the launcher says of its ticket is not understood",
-                                     struct_of_json<WaitTicket>);
+  return decode_fields<WaitTicket>(line, longest_wait_ticket,
+                                   "what the launcher says of its ticket is not understood");
 }
 
-std::string encode_wait_report(const WaitReport& report) {
-  return json_of_fields(report).dump() + "\n";
-}
+std::string encode_wait_report(const WaitReport& report) { return line_of_fields(report); }
 
 Result<WaitReport> decode_wait_report(std::string_view line) {
-  return decode_document<WaitReport>(line, longest_wait_report,
-                                     "what the host says of its line is not understood",
-                                     struct_of_json<WaitReport>);
+  return decode_fields<WaitReport>(line, longest_wait_report,
+                                   "what the host says of its line is not understood");
 }
 
 }  // namespace train

@@ -18,6 +18,11 @@ constexpr std::size_t most_indices = 1'000'000;
 using Texts = std::map<std::string, std::string>;
 using Quantities = std::map<std::string, Quantity>;
 
+const json& list_in(const json& value) {
+  if (!value.is_array()) throw Malformed{"no list where one is expected"};
+  return value;
+}
+
 json json_of_texts(const Texts& values) {
   json list = json::array();
   for (const auto& [name, value] : values)
@@ -27,7 +32,8 @@ json json_of_texts(const Texts& values) {
 
 Texts texts_of_json(const json& list) {
   Texts values;
-  for (const json& entry : list) values[text_field(entry, "name")] = text_field(entry, "value");
+  for (const json& entry : list_in(list))
+    values[text_field(entry, "name")] = text_field(entry, "value");
   return values;
 }
 
@@ -49,7 +55,7 @@ json json_of_quantities(const Quantities& quantities) {
 
 Quantities quantities_of_json(const json& list) {
   Quantities quantities;
-  for (const json& entry : list)
+  for (const json& entry : list_in(list))
     quantities[text_field(entry, "name")] = quantity_of_json(field(entry, "parts"));
   return quantities;
 }
@@ -63,7 +69,7 @@ json json_of_shares(const std::map<int, Quantity>& slots) {
 
 std::map<int, Quantity> shares_of_json(const json& list) {
   std::map<int, Quantity> slots;
-  for (const json& slot : list)
+  for (const json& slot : list_in(list))
     slots[int_field(slot, "slot")] = quantity_of_json(field(slot, "parts"));
   return slots;
 }
@@ -142,9 +148,7 @@ void fields(auto& f, Described<TaskRequest> auto& request) {
   f.list("occupancy", request.occupancy);
 }
 
-std::string encode_request(const TaskRequest& request) {
-  return json_of_fields(request).dump() + "\n";
-}
+std::string encode_request(const TaskRequest& request) { return line_of_fields(request); }
 
 Result<TaskRequest> decode_request(std::string_view text) {
   TaskRequest request;

@@ -29,14 +29,11 @@ std::vector<LeaseRange> ranges_of_json(const json& ends) {
   return merged(std::move(ranges));
 }
 
-std::string encode_holder(const HolderRecord& record) {
-  return json_of_fields(record).dump() + "\n";
-}
+std::string encode_holder(const HolderRecord& record) { return line_of_fields(record); }
 
 Result<HolderRecord> decode_holder(std::string_view text) {
-  return decode_document<HolderRecord>(text, longest_holder_record,
-                                       "what a holder says of itself is not understood",
-                                       struct_of_json<HolderRecord>);
+  return decode_fields<HolderRecord>(text, longest_holder_record,
+                                     "what a holder says of itself is not understood");
 }
 
 }  // namespace train

@@ -295,15 +295,13 @@ void fields(auto& f, Described<Usage> auto& m) {
   f.list_as("ranks", m.ranks, most_usages, json_of_usage, usage_of_json);
 }
 
-void fields(auto& f, Described<Finished> auto& m) {
+template <class Fields, class M>
+void fields_of_survivors(Fields& f, M& m) {
   f.list("survivors", m.survivors, most_survivors);
   f.number("more_survivors", m.more_survivors);
 }
-
-void fields(auto& f, Described<LeftBehind> auto& m) {
-  f.list("survivors", m.survivors, most_survivors);
-  f.number("more_survivors", m.more_survivors);
-}
+void fields(auto& f, Described<Finished> auto& m) { fields_of_survivors(f, m); }
+void fields(auto& f, Described<LeftBehind> auto& m) { fields_of_survivors(f, m); }
 
 void fields(auto& f, Described<Pong> auto& m) {
   f.instant("sent", m.sent);

@@ -3,14 +3,11 @@
 
 namespace train {
 
-std::string encode_ticket(const TicketRecord& record) {
-  return json_of_fields(record).dump() + "\n";
-}
+std::string encode_ticket(const TicketRecord& record) { return line_of_fields(record); }
 
 Result<TicketRecord> decode_ticket(std::string_view text) {
-  return decode_document<TicketRecord>(text, longest_ticket_record,
-                                       "what a task that waits says of itself is not understood",
-                                       struct_of_json<TicketRecord>);
+  return decode_fields<TicketRecord>(text, longest_ticket_record,
+                                     "what a task that waits says of itself is not understood");
 }
 
 }  // namespace train

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/task/task_request.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "tests/catch.hpp"
 
 using namespace train;
@@ -94,5 +96,15 @@ TEST_CASE("any beginning of it is refused, and so is what it cannot be") {
     const auto refused = decode_request(other);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().error_class == ErrorClass::no_input);
+  }
+}
+
+TEST_CASE("nothing in place of a list is refused") {
+  for (const char* name : {"custom", "labels", "env", "device_indices"}) {
+    CAPTURE(name);
+    nlohmann::json request = nlohmann::json::parse(encode_request(full_request()));
+    REQUIRE(decode_request(request.dump()));
+    request["hosts"][0][name] = nullptr;
+    CHECK_FALSE(decode_request(request.dump()));
   }
 }
