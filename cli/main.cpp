@@ -11,7 +11,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/limits.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/task_commands/task.hpp"
+#include "cli/task_commands/task_command.hpp"
 #include "cli/terminal/talk.hpp"
 #include "cli/terminal/usage_error.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "backends/agent/agent_process.hpp"
-#include "backends/agent/launcher_links.hpp"
 #include "backends/agent/output_spool.hpp"
+#include "backends/agent/supervisor_links.hpp"
 #include "backends/attempt/attempt_driver.hpp"
 #include "backends/attempt/lease_queue.hpp"
 #include "backends/event_loop/loop.hpp"
@@ -69,7 +69,7 @@ class AgentDriver {
   std::map<AttemptId, std::unique_ptr<AttemptDriver>> attempts_;
   OutputSpool spool_;
   std::string failure_;  ///< the reason of the first uncaught exception; empty: none
-  LauncherLinks links_;
+  SupervisorLinks links_;
   std::unique_ptr<Subscription> signals_;
   std::unique_ptr<Subscription> nobody_came_;
   std::unique_ptr<Subscription> housekeeping_;

@@ -2,7 +2,7 @@
 #include "backends/attempt/agent_leases.hpp"
 
 #include "backends/lease/lease_holders.hpp"
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 
 #include <fmt/format.h>
 

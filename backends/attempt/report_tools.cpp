@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 
 namespace train {
 

@@ -24,7 +24,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/short_run.hpp"
 #include "backends/process/programs.hpp"
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 #include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/text/text.hpp"
 
@@ -161,7 +161,7 @@ HostFitness check_fitness(const FitnessRequest& request, const AgentMeans& means
     look_at_default_python(fitness);
   for (Diagnostic& lack : shortages(room_limits(std::max(1, request.ranks), 0)))
     fitness.problems.push_back(std::move(lack));
-  fitness.host = look_at_this_host(means, request.lease_directory);
+  fitness.host = inspect_host(means, request.lease_directory);
   fitness.wall_ns =
       std::chrono::duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
           .count();

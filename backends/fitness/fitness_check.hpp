@@ -6,7 +6,7 @@
 
 namespace train {
 
-/// Checks this host for a request. Of `means` it uses those of `look_at_this_host`. May wait for
+/// Checks this host for a request. Of `means` it uses those of `inspect_host`. May wait for
 /// disks, and some seconds at most for each program of the host that it runs.
 HostFitness check_fitness(const FitnessRequest& request, const AgentMeans& means);
 

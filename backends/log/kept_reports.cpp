@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "backends/log/log_reader.hpp"
-#include "backends/log/report_look.hpp"
+#include "backends/log/report_reader.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {
@@ -19,7 +19,7 @@ namespace {
 // One log of a rank, and the function that finds the reports in it.
 class KeptLog {
  public:
-  KeptLog(const LogDirectory& directory, std::string file, int rank, ReportLook look)
+  KeptLog(const LogDirectory& directory, std::string file, int rank, ReportReader look)
       : reader_(directory, std::move(file)), rank_(rank), look_(std::move(look)) {}
 
   /// The time of the next piece; nothing when there is none.
@@ -48,7 +48,7 @@ class KeptLog {
   LogReader reader_;
   int rank_;
   LogReader::Next next_;
-  ReportLook look_;
+  ReportReader look_;
 };
 
 // Merges by time; pieces of the same time are taken in the order of the logs.
@@ -86,7 +86,7 @@ Result<std::vector<std::string>> kept_reports(const std::string& log_directory,
   MetricsWatch metrics;
   PrintedReports printed(patterns);
   std::deque<KeptLog> logs;
-  const auto add = [&](const std::string& file, int rank, const ReportLook& look) {
+  const auto add = [&](const std::string& file, int rank, const ReportReader& look) {
     if (!directory.segments_of(file).empty()) logs.emplace_back(directory, file, rank, look);
   };
   for (const int rank : ranks) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backends/log/log_reader.hpp"
-#include "backends/log/report_look.hpp"
+#include "backends/log/report_reader.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {
@@ -16,7 +16,7 @@ namespace {
 // Counts the reports in one log of a rank, which `look` finds.
 class Recount {
  public:
-  Recount(const LogDirectory& directory, std::string log_file, int rank, ReportLook look)
+  Recount(const LogDirectory& directory, std::string log_file, int rank, ReportReader look)
       : reader_(directory, std::move(log_file)), rank_(rank), look_(std::move(look)) {}
 
   Result<void> run(std::uint64_t end, const std::atomic<bool>& is_unwanted, ReportCount& count) {
@@ -57,7 +57,7 @@ class Recount {
 
   LogReader reader_;
   int rank_;
-  ReportLook look_;
+  ReportReader look_;
   std::int64_t last_time_ = std::numeric_limits<std::int64_t>::min();
 };
 

@@ -11,7 +11,7 @@
 #include "backends/registry/journal_rows.hpp"
 #include "backends/registry/registry.hpp"
 #include "backends/registry/task_rows.hpp"
-#include "backends/store/launcher_lock.hpp"
+#include "backends/store/task_lock.hpp"
 #include "config_schema/experiment/experiment_config.hpp"
 
 namespace train {

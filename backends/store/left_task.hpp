@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 #include "launcher/record/moment.hpp"
 
 namespace SQLite {  // NOLINT(readability-identifier-naming): the library's name

@@ -15,7 +15,7 @@
 #include "backends/store/left_task.hpp"
 #include "backends/store/store_state.hpp"
 #include "backends/store/task_bundle.hpp"
-#include "backends/store/task_end.hpp"
+#include "backends/store/task_end_file.hpp"
 #include "backends/store/task_reader.hpp"
 #include "backends/store/task_removal.hpp"
 #include "launcher/journal/journaled_end.hpp"
@@ -27,9 +27,9 @@ namespace train {
 /// `lost` or unattended.
 TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
   if (is_final(task.state) || own_tasks.contains(task.id)) return task;
-  if (probe_launcher(lock_file(task.id)) != LauncherSign::gone) return task;
+  if (probe_task_lock(lock_file(task.id)) != TaskLockState::gone) return task;
   // Held while the end is recorded, so that no other process adopts the task meanwhile.
-  std::optional<LauncherLock> lock;
+  std::optional<TaskLock> lock;
   if (!read_task_end(end_file(task.id), task)) {
     const Moment last_life = last_sign_of_life(*database, task, lock_file(task.id));
     const LeftJournal journal = left_journal(*database, task.id);
@@ -42,7 +42,7 @@ TaskRecord SqliteTaskStore::Impl::with_actual_state(TaskRecord task) {
       if (journal.has_stop()) task.state = TaskState::stopping;
       return task;
     }
-    auto taken_lock = LauncherLock::adopt(lock_file(task.id));
+    auto taken_lock = TaskLock::adopt(lock_file(task.id));
     if (!taken_lock && taken_lock.error().error_class == ErrorClass::busy) return task;
     if (taken_lock) lock = std::move(*taken_lock);
     if (has_end)
@@ -175,7 +175,7 @@ Result<std::string> SqliteTaskStore::remove_damaged(const std::string& prefix) {
     return fail(ErrorClass::no_input, fmt::format("'{}' is not a task id", *id),
                 damaged_hint(impl_->registry()));
   const std::string lock_file = impl_->lock_file(*id);
-  if (probe_launcher(lock_file) == LauncherSign::alive)
+  if (probe_task_lock(lock_file) == TaskLockState::alive)
     return fail(
         ErrorClass::busy,
         fmt::format("task {} is not removed: its launcher runs, and its record is damaged", *id),

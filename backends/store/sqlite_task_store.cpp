@@ -14,9 +14,9 @@
 #include "backends/registry/task_rows.hpp"
 #include "backends/store/store_state.hpp"
 #include "backends/store/task_bundle.hpp"
-#include "backends/store/task_end.hpp"
+#include "backends/store/task_end_file.hpp"
 #include "backends/store/task_reader.hpp"
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 
 namespace train {
 namespace {
@@ -35,16 +35,15 @@ tl::unexpected<Error> not_ours(const std::string& id) {
 
 }  // namespace
 
-Result<LauncherLock> SqliteTaskStore::Impl::make_directories(const std::string& id,
-                                                             std::size_t ranks) {
+Result<TaskLock> SqliteTaskStore::Impl::make_directories(const std::string& id, std::size_t ranks) {
   if (auto made = make_private_directory(root + "/tasks"); !made)
     return tl::make_unexpected(std::move(made.error()));
   if (mkdir(directory(id).c_str(), 0700) != 0 && errno == EEXIST) return taken(id);
   auto made = make_private_directory(directory(id));
   if (made) made = make_private_directory(log_directory(id));
   if (made) made = reserve_task_end(end_file(id), ranks);
-  auto lock = made ? LauncherLock::create(lock_file(id))
-                   : Result<LauncherLock>(tl::make_unexpected(std::move(made.error())));
+  auto lock = made ? TaskLock::create(lock_file(id))
+                   : Result<TaskLock>(tl::make_unexpected(std::move(made.error())));
   if (!lock) remove_directories(id);
   return lock;
 }
@@ -84,8 +83,8 @@ Result<void> SqliteTaskStore::create(const TaskRecord& task) {
     return {};
   });
   if (created)
-    impl_->own_tasks.emplace(
-        task.id, OwnTask{std::make_shared<LauncherLock>(std::move(*lock)), task.state, 0});
+    impl_->own_tasks.emplace(task.id,
+                             OwnTask{std::make_shared<TaskLock>(std::move(*lock)), task.state, 0});
   else
     impl_->remove_directories(task.id);
   return created;
@@ -174,7 +173,7 @@ Result<void> SqliteTaskStore::adopt(const std::string& id) {
   if (!is_task_id(id)) return fail(ErrorClass::no_input, fmt::format("'{}' is not a task id", id));
   if (impl_->own_tasks.contains(id)) return {};
   // The record is read under the lock: the previous holder may have ended the task.
-  auto lock = LauncherLock::adopt(impl_->lock_file(id));
+  auto lock = TaskLock::adopt(impl_->lock_file(id));
   if (!lock)
     return tl::make_unexpected(
         with_context(lock.error(), fmt::format("while taking over task '{}'", id)));
@@ -188,7 +187,7 @@ Result<void> SqliteTaskStore::adopt(const std::string& id) {
     lock->touch();
     const std::int64_t next = next_entry(*impl_->database, id);
     impl_->own_tasks.emplace(
-        id, OwnTask{std::make_shared<LauncherLock>(std::move(*lock)), task->state, next});
+        id, OwnTask{std::make_shared<TaskLock>(std::move(*lock)), task->state, next});
     return {};
   });
 }
@@ -226,7 +225,7 @@ Result<bool> SqliteTaskStore::find_displaced(const std::string& id) {
 std::function<bool()> SqliteTaskStore::own_mark(const std::string& id) const {
   const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(id);
-  std::weak_ptr<LauncherLock> mark;
+  std::weak_ptr<TaskLock> mark;
   if (own != impl_->own_tasks.end()) mark = own->second.lock;
   return [mark] {
     const auto lock = mark.lock();

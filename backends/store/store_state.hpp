@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "backends/registry/registry.hpp"
-#include "backends/store/launcher_lock.hpp"
 #include "backends/store/sqlite_task_store.hpp"
+#include "backends/store/task_lock.hpp"
 
 namespace train {
 
 /// A task that this process launches.
 struct OwnTask {
-  std::shared_ptr<LauncherLock> lock;
+  std::shared_ptr<TaskLock> lock;
   TaskState state;
   std::int64_t next_entry = 0;  ///< number of the next entry of its journal
   bool is_displaced = false;    ///< another process has adopted it
@@ -50,7 +50,7 @@ struct SqliteTaskStore::Impl {
     }
   }
 
-  Result<LauncherLock> make_directories(const std::string& id, std::size_t ranks);
+  Result<TaskLock> make_directories(const std::string& id, std::size_t ranks);
   void remove_directories(const std::string& id) const;
   TaskRecord with_actual_state(TaskRecord task);
   Result<void> write(const TaskRecord& task);

@@ -21,7 +21,7 @@
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/unsent_output.hpp"
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 #include "launcher/frames/line_buffer.hpp"
 #include "launcher/talks/wait_talk.hpp"
 
@@ -126,7 +126,7 @@ class Waiting {
     auto folder = lease_folder_of(means_, told->directory);
     if (!folder) return tl::make_unexpected(folder.error());
     folder_ = std::move(*folder);
-    host_ = look_at_what_there_is(means_);
+    host_ = inspect_resources(means_);
     auto made = TaskTicket::make(folder_, key_, ticket);
     if (!made) return tl::make_unexpected(made.error());
     ticket_.emplace(std::move(*made));
@@ -139,7 +139,7 @@ class Waiting {
       return known != users_.end() ? known->second
                                    : users_.emplace(uid, user_name_in_passwd(uid)).first->second;
     };
-    look_at_leases(folder_, user_name_of, host_);
+    inspect_leases(folder_, user_name_of, host_);
     if (looked_ - looked_for_foreign_ >= foreign_pause) {
       looked_for_foreign_ = looked_;
       foreign_ = foreign_users(means_, host_.holders, user_name_of);

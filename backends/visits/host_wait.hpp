@@ -12,7 +12,7 @@ namespace train {
 /// the launcher sends, reports holders and waiting tasks each time they change, and accepts a new
 /// order. Returns, and removes the ticket, once the input ends, the launcher has sent nothing for
 /// `wait_silence`, or a termination signal comes. `key`: the agent's. Of `means` it uses those of
-/// `look_at_this_host`. Class `host` if the ticket cannot be made or kept.
+/// `inspect_host`. Class `host` if the ticket cannot be made or kept.
 Result<void> wait_in_line(const std::string& key, const AgentMeans& means, int input, int output);
 
 }  // namespace train

@@ -24,7 +24,7 @@
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/results/result_sender.hpp"
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 #include "backends/visits/host_wait.hpp"
 #include "backends/visits/rank_exec.hpp"
 #include "cli/agent/embedded_devices.hpp"
@@ -88,7 +88,7 @@ class HeardUsers {
 };
 
 // What is needed to find the host's resources and their holders.
-AgentMeans means_to_look() {
+AgentMeans inspection_means() {
   AgentMeans means;
   means.count_gpus = [] { return count_gpus(session_environment()); };
   means.name_gpus = [] {
@@ -127,17 +127,17 @@ ExitCode tell(const std::string& text) {
 
 }  // namespace
 
-HostReport look_here() { return look_at_this_host(means_to_look()); }
+HostReport inspect_this_machine() { return inspect_host(inspection_means()); }
 
 ExitCode agent_wait_command(const std::string& key) {
-  const auto waited = wait_in_line(key, means_to_look(), STDIN_FILENO, STDOUT_FILENO);
+  const auto waited = wait_in_line(key, inspection_means(), STDIN_FILENO, STDOUT_FILENO);
   return waited ? ExitCode() : tell_launcher(waited.error());
 }
 
 ExitCode agent_look_command(const std::string& word) {
   const auto directory = lease_directory_of_look(word);
   if (!directory) return tell_launcher(directory.error());
-  return tell(encode_host_report(look_at_this_host(means_to_look(), *directory)));
+  return tell(encode_host_report(inspect_host(inspection_means(), *directory)));
 }
 
 ExitCode agent_check_command() {
@@ -152,7 +152,7 @@ ExitCode agent_check_command() {
   const auto request = decode_fitness_request(line.value_or(text.rest()));
   if (!request) return tell_launcher(request.error());
   auto devices = devices_here();
-  AgentMeans means = means_to_look();
+  AgentMeans means = inspection_means();
   means.gpu_users = [&] {
     std::vector<LeaseHolder> users = gpu_users();
     if (devices) add_gpu_users(*devices, users);
@@ -203,7 +203,7 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (!directory) return tell_launcher(directory.error());
   const auto ended =
       attach(*directory, flags.key, [&](int listening_socket, const GuardedBy& guard) {
-        AgentMeans means = means_to_look();
+        AgentMeans means = inspection_means();
         means.make_contexts = [&](Loop& loop) {
           return std::make_unique<HostContexts>(loop, own_cache_places(), flags.key);
         };

@@ -42,7 +42,7 @@ ExitCode agent_look_command(const std::string& word);
 ExitCode agent_check_command();
 
 /// The same report for this machine, made by this process itself.
-HostReport look_here();
+HostReport inspect_this_machine();
 
 /// `agent wait KEY`: holds a ticket in the queue of this host while standard input is open
 /// (launcher/talks/wait_talk.hpp).

@@ -9,7 +9,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/measured_checks.hpp"
-#include "cli/supervisor/host_look.hpp"
+#include "cli/supervisor/host_inquiry.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"

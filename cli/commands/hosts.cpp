@@ -9,7 +9,7 @@
 #include "cli/commands/flags.hpp"
 #include "cli/show/live_tables.hpp"
 #include "cli/show/task_table.hpp"
-#include "cli/supervisor/host_look.hpp"
+#include "cli/supervisor/host_inquiry.hpp"
 #include "cli/terminal/talk.hpp"
 #include "launcher/live/live_json.hpp"
 #include "launcher/live/probed_hosts.hpp"
@@ -31,7 +31,7 @@ struct HostsProbeFlags {
 };
 
 std::vector<LiveHost> ask(const std::vector<Host>& hosts) {
-  return live_hosts(hosts, HostInquiry(hosts).look());
+  return live_hosts(hosts, HostInquiry(hosts).query());
 }
 
 std::string show(const std::vector<LiveHost>& hosts, ListFormat format) {

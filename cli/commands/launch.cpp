@@ -18,9 +18,9 @@
 #include "cli/supervisor/detachment.hpp"
 #include "cli/supervisor/placed_launch.hpp"
 #include "cli/supervisor/supervisor.hpp"
-#include "cli/surroundings/moment.hpp"
 #include "cli/surroundings/state_directory.hpp"
 #include "cli/surroundings/stop_signals.hpp"
+#include "cli/surroundings/time_text.hpp"
 #include "cli/surroundings/user_account.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/fields/secrets.hpp"
@@ -31,7 +31,7 @@
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"
 #include "launcher/record/task_json.hpp"
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 
 namespace train {
 

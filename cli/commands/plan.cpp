@@ -8,7 +8,7 @@
 #include "backends/posix/files.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/flags.hpp"
-#include "cli/supervisor/host_look.hpp"
+#include "cli/supervisor/host_inquiry.hpp"
 #include "cli/terminal/picture_file.hpp"
 #include "cli/terminal/talk.hpp"
 #include "cli/terminal/text_options.hpp"
@@ -104,7 +104,7 @@ void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
 Occupancy ask_hosts(const Request& request) {
   if (request.experiment.leases == Leasing::none) return {};
   const std::vector<Host>& hosts = request.inventory.hosts;
-  const auto reports = HostInquiry(hosts).look();
+  const auto reports = HostInquiry(hosts).query();
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const std::string why =
         reports[i] ? reports[i]->lease_trouble : reports[i].error().diagnostics.front().message;

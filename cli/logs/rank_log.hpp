@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "backends/log/log_reader.hpp"
-#include "cli/surroundings/moment.hpp"
+#include "cli/surroundings/time_text.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/output/line_splitter.hpp"
 

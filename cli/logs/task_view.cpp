@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "backends/log/task_watch.hpp"
-#include "backends/store/launcher_lock.hpp"
+#include "backends/store/task_lock.hpp"
 #include "cli/logs/logged_trials.hpp"
 #include "cli/terminal/talk.hpp"
 
@@ -36,7 +36,8 @@ Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, T
     if (watch.wait(TaskWatch::longest_silence, {STDOUT_FILENO, false})) return false;
     // The record is final only when the launcher has released its lock; it also changes when
     // another attempt begins.
-    if (::access(next_file.c_str(), F_OK) != 0 && probe_launcher(lock_file) == LauncherSign::alive)
+    if (::access(next_file.c_str(), F_OK) != 0 &&
+        probe_task_lock(lock_file) == TaskLockState::alive)
       continue;
     auto found = store.find(task.id);
     if (found && viewing.trial) found = only_trial(std::move(*found), viewing.trial);

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "launcher/journal/search_record.hpp"
-#include "launcher/record/task_hosts.hpp"
+#include "launcher/record/task_hosts_file.hpp"
 
 namespace train {
 

@@ -11,7 +11,7 @@
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/supervisor/supervisor.hpp"
 #include "cli/surroundings/exit_code.hpp"
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 #include "launcher/journal/search_record.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/task/task_request.hpp"

@@ -9,7 +9,7 @@
 
 #include "cli/request/request.hpp"
 #include "cli/request/transports.hpp"
-#include "cli/supervisor/host_look.hpp"
+#include "cli/supervisor/host_inquiry.hpp"
 #include "cli/supervisor/waiting_task.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
@@ -90,7 +90,7 @@ std::optional<RunOutcome> place_anew(PlacedLaunch& launch, Reach& reach, StopSig
     stop_signal = number;
     reach.loop.stop();
   });
-  const auto seen = look_at_hosts(launch.request.inventory.hosts, reach);
+  const auto seen = query_hosts(launch.request.inventory.hosts, reach);
   signals.hold_back();
   const Trial& before = launch.plan.trial;
   if (stop_signal) return not_run(before, *stop_signal);

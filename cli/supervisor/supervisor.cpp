@@ -35,9 +35,9 @@
 #include "cli/supervisor/adopted_logs.hpp"
 #include "cli/supervisor/host_sweep.hpp"
 #include "cli/supervisor/task_control.hpp"
-#include "cli/surroundings/moment.hpp"
+#include "cli/surroundings/time_text.hpp"
 #include "cli/terminal/talk.hpp"
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 
 namespace train {
 

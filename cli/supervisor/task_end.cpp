@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/log/task_watch.hpp"
-#include "backends/store/launcher_lock.hpp"
+#include "backends/store/task_lock.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/terminal/talk.hpp"
 
@@ -58,7 +58,7 @@ bool await_release(const std::string& lock_file, std::chrono::steady_clock::time
                    int launcher) {
   using std::chrono::milliseconds;
   TaskWatch watch(lock_file, "");
-  while (probe_launcher(lock_file) != LauncherSign::gone) {
+  while (probe_task_lock(lock_file) != TaskLockState::gone) {
     const auto left =
         std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left <= milliseconds(0)) return false;

@@ -10,7 +10,7 @@
 
 #include "backends/log/task_watch.hpp"
 #include "backends/posix/files.hpp"
-#include "backends/store/launcher_lock.hpp"
+#include "backends/store/task_lock.hpp"
 #include "cli/commands/flags.hpp"
 #include "cli/logs/task_view.hpp"
 #include "cli/supervisor/adoption.hpp"
@@ -88,7 +88,7 @@ ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const
   TaskWatch watch(lock_file, "");
   std::size_t shown = flags.from_start ? 0 : last_lines_of(launcher_log);
   while (true) {
-    const bool has_ended = probe_launcher(lock_file) == LauncherSign::gone;
+    const bool has_ended = probe_task_lock(lock_file) == TaskLockState::gone;
     for (std::string said = said_since(launcher_log, shown); !said.empty();
          said = said_since(launcher_log, shown)) {
       shown += said.size();

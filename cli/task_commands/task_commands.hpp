@@ -10,7 +10,7 @@
 
 namespace train {
 
-// The subcommands of `train task`, in the order of its help.
+// The subcommands of `train task_command`, in the order of its help.
 void add_task_list(CLI::App& task, Choice& choice);
 void add_task_show(CLI::App& task, Choice& choice);
 void add_task_best(CLI::App& task, Choice& choice);

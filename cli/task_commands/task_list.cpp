@@ -10,7 +10,7 @@
 #include "cli/commands/flags.hpp"
 #include "cli/show/live_tables.hpp"
 #include "cli/show/task_table.hpp"
-#include "cli/supervisor/host_look.hpp"
+#include "cli/supervisor/host_inquiry.hpp"
 #include "cli/surroundings/state_directory.hpp"
 #include "cli/task_commands/damaged_tasks.hpp"
 #include "cli/task_commands/task_commands.hpp"
@@ -69,9 +69,9 @@ Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags,
                              HostInquiry& hosts) {
   std::vector<Result<HostReport>> reports;
   if (asked.are_named)
-    reports = hosts.look();
+    reports = hosts.query();
   else
-    reports.emplace_back(look_here());
+    reports.emplace_back(inspect_this_machine());
   auto list = store.list(flags.all);
   if (!list) return tl::make_unexpected(list.error());
   Listing listing{.tasks = std::move(list->tasks),

@@ -13,7 +13,7 @@
 #include "cli/show/task_events.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/show/task_text.hpp"
-#include "cli/supervisor/host_look.hpp"
+#include "cli/supervisor/host_inquiry.hpp"
 #include "cli/supervisor/task_control.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/log/task_watch.hpp"
-#include "backends/store/launcher_lock.hpp"
+#include "backends/store/task_lock.hpp"
 #include "cli/commands/flags.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"
@@ -26,7 +26,7 @@ ExitCode task_wait_command(const TaskWaitFlags& flags) {
     if (task->is_unattended) return tell_unattended(*task);
     (void)watch.wait(TaskWatch::longest_silence, {});
     // The record is final only when the launcher has released its lock.
-    if (probe_launcher(lock_file) == LauncherSign::alive) continue;
+    if (probe_task_lock(lock_file) == TaskLockState::alive) continue;
     task = (*store)->find(task->id);
     if (!task) return report(task.error());
   }

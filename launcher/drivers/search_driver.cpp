@@ -9,7 +9,7 @@
 
 #include "config_schema/text/duration.hpp"
 #include "launcher/placement/placement.hpp"
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 #include "launcher/search/trial_experiment.hpp"
 #include "launcher/search/trial_report.hpp"
 

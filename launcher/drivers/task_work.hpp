@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 #include "launcher/journal/journal_writer.hpp"
 #include "launcher/lease/ticket.hpp"
 #include "launcher/output/log_watch.hpp"
 #include "launcher/output/metrics_watch.hpp"
 #include "launcher/plan/plan.hpp"
-#include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/port_needs.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 #include "launcher/run/context_delivery.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/task/task.hpp"

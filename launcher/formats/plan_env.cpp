@@ -8,7 +8,7 @@
 
 #include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/terminal_text.hpp"
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 
 namespace train {
 

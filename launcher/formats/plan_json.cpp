@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config_schema/text/terminal_text.hpp"
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 
 namespace train {
 namespace {

@@ -13,7 +13,7 @@
 #include "launcher/picture/picture_svg.hpp"
 #include "launcher/picture/rank_table.hpp"
 #include "launcher/plan/summaries.hpp"
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 
 namespace train {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 
 namespace train {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 #include "launcher/ports/journal.hpp"
 #include "launcher/ports/timers.hpp"
 #include "launcher/task/event_time.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {

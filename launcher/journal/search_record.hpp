@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config_schema/search/search_config.hpp"
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 #include "launcher/record/task_record.hpp"
 #include "launcher/search/search.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "config_schema/hosts/host_inventory.hpp"
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/record/task_record.hpp"
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "launcher/picture/host_look.hpp"
+#include "launcher/picture/host_drawing.hpp"
 
 namespace train {
 namespace {
@@ -28,7 +28,7 @@ struct LookOrder {
 std::vector<PictureRow> fold(const std::vector<PictureRow>& rows, FoldUsed how) {
   std::map<const HostLook*, std::size_t, LookOrder> first_of_look;
   std::vector<PictureRow> folded;
-  folded.reserve(rows.size());  // keeps the addresses of looks in the map valid
+  folded.reserve(rows.size());  // keeps the addresses of drawing in the map valid
   std::optional<std::size_t> last_used;
   for (const PictureRow& row : rows) {
     std::optional<std::size_t> target;
@@ -111,7 +111,7 @@ std::vector<PictureRow> fold_rows(const std::vector<PictureRow>& rows, std::size
 ClusterPicture draw_cluster(const PictureSubject& subject) {
   const UsesOfHosts uses = uses_by_host(subject.occupancy);
   const Trial& trial = subject.plan.trial;
-  HostLooks looks(subject.plan, subject.usable);
+  HostDrawing drawing(subject.plan, subject.usable);
   std::vector<PictureRow> rows;
   rows.reserve(subject.named.hosts.size());
   auto usable = subject.usable.hosts.begin();
@@ -126,13 +126,13 @@ ClusterPicture draw_cluster(const PictureSubject& subject) {
                           .planned = has_ranks ? &*planned : nullptr,
                           .is_left_out = !is_usable,
                           .uses = found == uses.end() ? nullptr : &found->second};
-    PictureRow row{.hosts = {host.name}, .look = looks.look_of(scene), .first_rank = {}};
+    PictureRow row{.hosts = {host.name}, .look = drawing.look_of(scene), .first_rank = {}};
     if (has_ranks) row.first_rank = planned->first_rank;
     rows.push_back(std::move(row));
     if (has_ranks) ++planned;
     if (is_usable) ++usable;
   }
-  return {fold_rows(rows, subject.most_rows), looks.take_holders()};
+  return {fold_rows(rows, subject.most_rows), drawing.take_holders()};
 }
 
 }  // namespace train

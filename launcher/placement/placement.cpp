@@ -13,8 +13,8 @@
 #include "launcher/placement/refusal.hpp"
 #include "launcher/plan/batch.hpp"
 #include "launcher/plan/summaries.hpp"
-#include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 #include "launcher/search/search_preview.hpp"
 #include "launcher/search/trial_experiment.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Separate from environment.cpp, which depends on everything that a plan consists of: hosts need
-// only this part.
+// Separate from rank_environment.cpp, which depends on everything that a plan consists of: hosts
+// need only this part.
 #include "launcher/rendezvous/session_variables.hpp"
 
 #include <algorithm>

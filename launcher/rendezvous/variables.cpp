@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/frameworks.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 
 namespace train {
 

@@ -8,8 +8,8 @@
 
 #include "config_schema/hosts/host_address.hpp"
 #include "config_schema/hosts/host_fold.hpp"
-#include "launcher/rendezvous/environment.hpp"
 #include "launcher/rendezvous/frameworks.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 #include "launcher/run/run.hpp"
 
 namespace train {

@@ -15,7 +15,7 @@
 #include "launcher/drivers/search_driver.hpp"
 #include "launcher/frames/frame.hpp"
 #include "launcher/placement/placement.hpp"
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 #include "tests/bench/stopwatch.hpp"
 
 using namespace train;

@@ -10,7 +10,7 @@
 
 #include "backends/attempt/agent_leases.hpp"
 #include "backends/posix/proc.hpp"
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 #include "tests/backends/agent/agent_under_test.hpp"
 #include "tests/catch.hpp"
 
@@ -252,6 +252,6 @@ TEST_CASE("what a trial held is free for the next one as soon as it is told to l
     (void)agent.next<message::Finished>(of);
     agent.send(about(message::DropLeases{}, of));
   }
-  REQUIRE(eventually([&] { return look_at_this_host(means).holders.empty(); }));
+  REQUIRE(eventually([&] { return inspect_host(means).holders.empty(); }));
   end(agent);
 }

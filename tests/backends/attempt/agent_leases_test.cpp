@@ -7,7 +7,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 #include "tests/catch.hpp"
 #include "tests/temporary_directory.hpp"
 
@@ -125,7 +125,7 @@ TEST_CASE("processes of tasks that hold slots of the host are nobody else") {
   REQUIRE(refused->size() == 1);
   CHECK(refused->front().name == "gone2345");
 
-  const HostReport report = look_at_this_host(bench.means);
+  const HostReport report = inspect_host(bench.means);
   REQUIRE(report.holders.size() == 3);
   CHECK(report.holders[0].task == "wxyz2345");
   CHECK(report.holders[1].name == "abcd2345");
@@ -138,12 +138,12 @@ TEST_CASE("what a trial has let go for good another one holds, and takes again")
   message::Prepare prepare = bench.wants({0});
   REQUIRE(leases.take(prepare, {})->empty());
   leases.end(0);
-  CHECK(look_at_this_host(bench.means).holders.empty());
+  CHECK(inspect_host(bench.means).holders.empty());
   CHECK(leases.take_again(0)->empty());  // it wants nothing any more
-  CHECK(look_at_this_host(bench.means).holders.empty());
+  CHECK(inspect_host(bench.means).holders.empty());
   prepare.of = {1, 0};
   REQUIRE(leases.take(prepare, {})->empty());
-  CHECK(look_at_this_host(bench.means).holders.size() == 1);
+  CHECK(inspect_host(bench.means).holders.size() == 1);
 }
 
 TEST_CASE("any number of trials after each other hold what their guard holds as well") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/attempt/lease_queue.hpp"
 
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/loop_until.hpp"
 #include "tests/temporary_directory.hpp"
@@ -39,7 +39,7 @@ struct Bench {
     queue.take_again(-1, [this](const auto&) { loop.stop(); });
     REQUIRE(testing::run_until_stopped(loop));
   }
-  std::vector<LeaseHolder> holders() const { return look_at_this_host(means).holders; }
+  std::vector<LeaseHolder> holders() const { return inspect_host(means).holders; }
 };
 
 }  // namespace

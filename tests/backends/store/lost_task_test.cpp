@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "backends/posix/proc.hpp"
-#include "backends/store/launcher_lock.hpp"
-#include "launcher/journal/journal.hpp"
+#include "backends/store/task_lock.hpp"
+#include "launcher/journal/journal_entry.hpp"
 #include "tests/backends/store/store_fixture.hpp"
 #include "tests/support/waiting.hpp"
 
@@ -256,10 +256,10 @@ TEST_CASE("a task is unattended for as long as its ranks may outlive its launche
   CHECK(store->find("abcd")->is_unattended);
   set_last_life(lock_file, boot_id(), milliseconds(602'000), wall);
   // Not while somebody takes it over.
-  auto lock = LauncherLock::adopt(lock_file);
+  auto lock = TaskLock::adopt(lock_file);
   REQUIRE(lock);
   CHECK(store->find("abcd")->state == TaskState::running);
-  lock = LauncherLock::adopt(lock_file);
+  lock = TaskLock::adopt(lock_file);
   const auto task = store->find("abcd").value();
   CHECK(task.state == TaskState::lost);
   CHECK_FALSE(task.is_unattended);

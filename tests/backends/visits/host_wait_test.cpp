@@ -13,7 +13,7 @@
 #include "backends/lease/task_leases.hpp"
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 #include "launcher/frames/line_buffer.hpp"
 #include "launcher/talks/wait_talk.hpp"
 #include "tests/backends/process/testing.hpp"

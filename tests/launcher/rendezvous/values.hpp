@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "launcher/rendezvous/environment.hpp"
+#include "launcher/rendezvous/rank_environment.hpp"
 #include "tests/catch.hpp"
 #include "tests/launcher/builders.hpp"
 

@@ -13,14 +13,14 @@ namespace train {
 /// (fcntl(2), F_OFD_SETLK), which other processes can probe without taking it. The kernel drops the
 /// lock when the process ends, however it ends, so the lock is never stale and no process id is
 /// needed.
-class LauncherLock {
+class TaskLock {
  public:
   /// Creates `path`, which must not exist, and locks it. Programs that this process executes do not
   /// inherit the lock.
-  static Result<LauncherLock> create(const std::string& path);
+  static Result<TaskLock> create(const std::string& path);
   /// Locks `path`, which a launcher that has ended created. Class `busy` when another process holds
   /// the lock, `no_input` when the file is gone or its file system has no locks.
-  static Result<LauncherLock> adopt(const std::string& path);
+  static Result<TaskLock> adopt(const std::string& path);
 
   /// Notes in the file that its owner lives at this moment (`last_noted`).
   void touch();
@@ -33,22 +33,21 @@ class LauncherLock {
   bool is_ours() const;
 
  private:
-  LauncherLock(Descriptor file, std::string path)
-      : file_(std::move(file)), path_(std::move(path)) {}
+  TaskLock(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
   Descriptor file_;  ///< closing it releases the lock; the file stays
   std::string path_;
   std::string signature_ = {};  ///< of this owner, as written in the file
 };
 
-enum class LauncherSign {
+enum class TaskLockState {
   alive,    ///< a process holds the lock
   gone,     ///< no process holds the lock, or the file is gone
   unknown,  ///< the lock cannot be queried
 };
 
 /// Looks for a living launcher, without waiting.
-LauncherSign probe_launcher(const std::string& path);
+TaskLockState probe_task_lock(const std::string& path);
 
 /// When the owner of the lock at `path` last noted that it lived. Only the time of day is known
 /// where there was no room for the second line; it is 0 where there is no file.

@@ -20,9 +20,9 @@ struct HostScene {
 
 /// Makes the looks of hosts, and collects the holders of their slots. A host with many slots costs
 /// no more than one with few: slots that look the same are one run.
-class HostLooks {
+class HostDrawing {
  public:
-  HostLooks(const Plan& plan, const HostInventory& usable);
+  HostDrawing(const Plan& plan, const HostInventory& usable);
 
   HostLook look_of(const HostScene& scene);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/record/task_hosts.hpp"
+#include "launcher/record/task_hosts_file.hpp"
 
 #include "tests/catch.hpp"
 

@@ -14,7 +14,7 @@ namespace train {
 
 /// The agent's end of the launcher's stream: frames in, bytes out; neither ever blocks. Callbacks
 /// are called from the loop, never from inside `send`; they must not destroy the connection.
-class LauncherConnection {
+class SupervisorConnection {
  public:
   struct Events {
     /// Returns false for a frame that no launcher sends: then the connection is closed.
@@ -23,7 +23,7 @@ class LauncherConnection {
     std::function<void()> on_closed;
   };
 
-  LauncherConnection(Loop& loop, Descriptor socket, Events events);
+  SupervisorConnection(Loop& loop, Descriptor socket, Events events);
 
   /// Writes what the socket takes now and the rest later. Bytes sent after the end are dropped.
   void send(std::string bytes);

@@ -19,7 +19,7 @@ namespace train {
 /// launch. Results are in the order of `hosts`; a host that cannot be reached, or does not answer
 /// within 15 s, is an error of class `host` or `missing`. Ends early if the loop of `reach` is
 /// stopped.
-std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts, Reach& reach);
+std::vector<Result<HostReport>> query_hosts(const std::vector<Host>& hosts, Reach& reach);
 
 /// Hosts that a command only queries, once or repeatedly. A signal ends a query or a pause, and
 /// takes its effect on this process when this object is destroyed: before that, a terminal with an
@@ -32,7 +32,7 @@ class HostInquiry {
   HostInquiry(const HostInquiry&) = delete;
   HostInquiry& operator=(const HostInquiry&) = delete;
 
-  std::vector<Result<HostReport>> look();
+  std::vector<Result<HostReport>> query();
   /// Has each host check its fitness for the request that `request_of` returns; for 30 s at most.
   std::vector<CheckedHost> check(const std::function<FitnessRequest(const Host&)>& request_of);
   /// From now on, sessions to the hosts stay open (`HostTransports::keep_sessions`).

@@ -14,17 +14,17 @@
 namespace train {
 
 /// A question to a host over a connection of its own.
-struct LookQuestion {
+struct HostQuery {
   AgentCall call;
   std::size_t longest = 0;   ///< limit of the answered line, in bytes
   std::string request = {};  ///< what the host is sent first
 };
 
 /// Asks what the host has and who holds it: the answer is a HostReport.
-LookQuestion look_question(const Host& host);
+HostQuery inspection_query(const Host& host);
 
 /// Asks all hosts in parallel, and collects the lines that they answer.
-class LookDriver {
+class QueryDriver {
  public:
   /// How the world is reached.
   struct Ports {
@@ -35,11 +35,11 @@ class LookDriver {
   /// A host that has not answered `limit` after `start` is not waited for. `on_over` comes once,
   /// from the ports and never from inside `start`: when all hosts have answered, or at the limit.
   /// What the ports refer to must outlive the driver.
-  LookDriver(Ports ports, std::vector<Host> hosts,
-             std::function<LookQuestion(const Host&)> question_of, nanoseconds limit,
-             std::function<void()> on_over);
-  LookDriver(const LookDriver&) = delete;
-  LookDriver& operator=(const LookDriver&) = delete;
+  QueryDriver(Ports ports, std::vector<Host> hosts,
+              std::function<HostQuery(const Host&)> question_of, nanoseconds limit,
+              std::function<void()> on_over);
+  QueryDriver(const QueryDriver&) = delete;
+  QueryDriver& operator=(const QueryDriver&) = delete;
 
   /// Begins to reach the hosts. To be called once.
   void start();
@@ -60,7 +60,7 @@ class LookDriver {
 
   Ports ports_;
   std::vector<Host> hosts_;
-  std::function<LookQuestion(const Host&)> question_of_;
+  std::function<HostQuery(const Host&)> question_of_;
   nanoseconds limit_;
   std::function<void()> on_over_;
   std::vector<Result<Answer>> answers_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/agent/launcher_links.hpp"
+#include "backends/agent/supervisor_links.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -68,7 +68,7 @@ class Office {
   Descriptor listening_ = listen();
 
  public:
-  LauncherLinks links;
+  SupervisorLinks links;
 };
 
 // The other side has ended the stream.

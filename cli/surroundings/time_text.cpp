@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/surroundings/moment.hpp"
+#include "cli/surroundings/time_text.hpp"
 
 #include <fmt/format.h>
 

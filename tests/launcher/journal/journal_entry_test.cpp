@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/journal/journal.hpp"
+#include "launcher/journal/journal_entry.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/launcher/task/attempt_ends.hpp"

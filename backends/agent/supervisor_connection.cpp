@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/agent/launcher_connection.hpp"
+#include "backends/agent/supervisor_connection.hpp"
 
 #include <sys/socket.h>
 
@@ -7,12 +7,12 @@
 
 namespace train {
 
-LauncherConnection::LauncherConnection(Loop& loop, Descriptor socket, Events events)
+SupervisorConnection::SupervisorConnection(Loop& loop, Descriptor socket, Events events)
     : loop_(loop), socket_(std::move(socket)), events_(std::move(events)) {
   readable_ = loop_.when_readable(socket_.get(), [this] { read(); });
 }
 
-void LauncherConnection::read() {
+void SupervisorConnection::read() {
   char buffer[64 << 10];
   const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
@@ -26,13 +26,13 @@ void LauncherConnection::read() {
   }
 }
 
-void LauncherConnection::send(std::string bytes) {
+void SupervisorConnection::send(std::string bytes) {
   if (!can_send_) return;
   unsent_.push_back(std::move(bytes));
   write();
 }
 
-void LauncherConnection::write() {
+void SupervisorConnection::write() {
   while (!unsent_.empty()) {
     const std::string_view rest = std::string_view(unsent_.front()).substr(front_offset_);
     const ssize_t count = uninterrupted([&] {
@@ -54,14 +54,14 @@ void LauncherConnection::write() {
   writable_.reset();
 }
 
-void LauncherConnection::forget_unsent() {
+void SupervisorConnection::forget_unsent() {
   can_send_ = false;
   unsent_.clear();
   front_offset_ = 0;
   writable_.reset();
 }
 
-void LauncherConnection::close() {
+void SupervisorConnection::close() {
   forget_unsent();
   readable_.reset();
   socket_.reset();

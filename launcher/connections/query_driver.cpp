@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/connections/look_driver.hpp"
+#include "launcher/connections/query_driver.hpp"
 
 #include <fmt/format.h>
 
@@ -17,13 +17,13 @@ constexpr milliseconds connect_limit{5'000};
 
 }  // namespace
 
-LookQuestion look_question(const Host& host) {
+HostQuery inspection_query(const Host& host) {
   return {{look_word(host.lease_directory), AgentCall::Verb::look}, longest_host_report};
 }
 
-LookDriver::LookDriver(Ports ports, std::vector<Host> hosts,
-                       std::function<LookQuestion(const Host&)> question_of, nanoseconds limit,
-                       std::function<void()> on_over)
+QueryDriver::QueryDriver(Ports ports, std::vector<Host> hosts,
+                         std::function<HostQuery(const Host&)> question_of, nanoseconds limit,
+                         std::function<void()> on_over)
     : ports_(ports),
       hosts_(std::move(hosts)),
       question_of_(std::move(question_of)),
@@ -33,12 +33,12 @@ LookDriver::LookDriver(Ports ports, std::vector<Host> hosts,
                fail(ErrorClass::host, fmt::format("no answer within {}", duration_text(limit)))),
       open_(hosts_.size()) {}
 
-void LookDriver::start() {
+void QueryDriver::start() {
   // Without hosts there is nothing to wait for, but `on_over` never comes from inside this call.
   const nanoseconds wait = hosts_.empty() ? nanoseconds(0) : limit_;
   deadline_ = ports_.timers.after(wait, [this] { reach_limit(); });
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    LookQuestion question = question_of_(hosts_[host]);
+    HostQuery question = question_of_(hosts_[host]);
     question.call.connect_limit = connect_limit;
     questions_.push_back(std::make_unique<HostQuestion>(
         ports_.transport, hosts_[host], question.call, question.longest,
@@ -49,7 +49,7 @@ void LookDriver::start() {
 
 // A user who is asked for a passphrase has unlimited time for it; after that the hosts have the
 // full limit.
-void LookDriver::reach_limit() {
+void QueryDriver::reach_limit() {
   const bool is_asking = std::any_of(questions_.begin(), questions_.end(),
                                      [](const auto& each) { return each->is_asking(); });
   if (!is_asking && !was_asking_) return end();
@@ -59,7 +59,7 @@ void LookDriver::reach_limit() {
   deadline_ = ports_.timers.after(wait, [this] { reach_limit(); });
 }
 
-void LookDriver::answer(std::size_t host, Result<std::string_view> what) {
+void QueryDriver::answer(std::size_t host, Result<std::string_view> what) {
   if (is_over_) return;
   if (what)
     answers_[host] = Answer{std::string(*what), ports_.timers.now()};
@@ -68,7 +68,7 @@ void LookDriver::answer(std::size_t host, Result<std::string_view> what) {
   if (--open_ == 0) end();
 }
 
-void LookDriver::end() {
+void QueryDriver::end() {
   if (std::exchange(is_over_, true)) return;
   deadline_.reset();
   on_over_();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/task_commands/task.hpp"
+#include "cli/task_commands/task_command.hpp"
 
 #include "cli/task_commands/task_commands.hpp"
 

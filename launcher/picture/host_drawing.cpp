@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/picture/host_look.hpp"
+#include "launcher/picture/host_drawing.hpp"
 
 #include <fmt/format.h>
 
@@ -42,10 +42,10 @@ std::string trainer_note(const TrainerNeeds& trainer) {
 
 }  // namespace
 
-HostLooks::HostLooks(const Plan& plan, const HostInventory& usable)
+HostDrawing::HostDrawing(const Plan& plan, const HostInventory& usable)
     : plan_(plan), constraints_(constraints_of(plan.experiment, usable)) {}
 
-HostLook HostLooks::look_of(const HostScene& scene) {
+HostLook HostDrawing::look_of(const HostScene& scene) {
   const SlotSupply supply = slot_supply(scene.host, plan_.experiment.needs);
   HostLook look{.slots = slots_of(scene, supply),
                 .runs = {},
@@ -66,8 +66,8 @@ HostLook HostLooks::look_of(const HostScene& scene) {
   return look;
 }
 
-void HostLooks::mark_ranks(SlotMarks& marks, const HostScene& scene,
-                           const SlotSupply& supply) const {
+void HostDrawing::mark_ranks(SlotMarks& marks, const HostScene& scene,
+                             const SlotSupply& supply) const {
   const PlannedHost& planned = *scene.planned;
   const bool is_rank_a_worker = planned.rank_count == planned.worker_count;
   const Quantity share = is_rank_a_worker ? std::min(whole, supply.use) : whole;
@@ -77,20 +77,20 @@ void HostLooks::mark_ranks(SlotMarks& marks, const HostScene& scene,
   }
 }
 
-void HostLooks::mark_trainer(SlotMarks& marks) {
+void HostDrawing::mark_trainer(SlotMarks& marks) {
   const TrainerNeeds& trainer = plan_.experiment.trainer;
   const Quantity share = trainer.gpus.is_zero() ? trainer.cpus : trainer.gpus;
   for (const int slot : plan_.trial.trainer_slots)
     marks.hold(slot, share, holders_.index_of("the trainer"));
 }
 
-void HostLooks::mark_uses(SlotMarks& marks, const HostScene& scene) {
+void HostDrawing::mark_uses(SlotMarks& marks, const HostScene& scene) {
   for (const HostUse* use : *scene.uses)
     for (const auto& [slot, share] : use->slots)
       if (slot >= 0 && !share.is_zero()) marks.hold(slot, share, holders_.index_of(use->holder));
 }
 
-std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotSupply& supply) {
+std::vector<std::string> HostDrawing::notes_of(const HostScene& scene, const SlotSupply& supply) {
   std::vector<std::string> notes;
   if (scene.planned) {
     if (scene.planned->slots.empty()) notes.emplace_back("CPU only");
@@ -113,7 +113,7 @@ std::vector<std::string> HostLooks::notes_of(const HostScene& scene, const SlotS
 }
 
 // Why no worker could run there even if the whole host were free.
-std::string HostLooks::obstacle_of(const Host& host) const {
+std::string HostDrawing::obstacle_of(const Host& host) const {
   for (const Constraint& constraint : constraints_) {
     using Kind = Constraint::Kind;
     const bool is_of_one_host = constraint.kind != Kind::trainer && constraint.kind != Kind::slices;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/agent/launcher_connection.hpp"
+#include "backends/agent/supervisor_connection.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,13 +21,13 @@ struct Ends {
     int fds[2] = {-1, -1};
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
     launcher = Descriptor(fds[0]);
-    connection = std::make_unique<LauncherConnection>(
+    connection = std::make_unique<SupervisorConnection>(
         loop, Descriptor(fds[1]),
-        LauncherConnection::Events{[this](const Frame& frame) {
-                                     frames.emplace_back(frame.payload);
-                                     return frame.payload != "strange";
-                                   },
-                                   [this] { ++closed; }});
+        SupervisorConnection::Events{[this](const Frame& frame) {
+                                       frames.emplace_back(frame.payload);
+                                       return frame.payload != "strange";
+                                     },
+                                     [this] { ++closed; }});
   }
 
   // Until the connection is closed; false when it is not.
@@ -37,7 +37,7 @@ struct Ends {
 
   Loop loop;
   Descriptor launcher;
-  std::unique_ptr<LauncherConnection> connection;
+  std::unique_ptr<SupervisorConnection> connection;
   std::vector<std::string> frames;
   int closed = 0;
 };

@@ -11,11 +11,11 @@
 namespace train {
 
 /// Returns the reports that a piece of a log completes.
-using ReportLook = std::function<std::vector<MetricsReport>(OutputChunk chunk)>;
+using ReportReader = std::function<std::vector<MetricsReport>(OutputChunk chunk)>;
 
 /// For metrics logs. Gaps count too, although their records name no stream. `watch` must outlive
 /// the result.
-inline ReportLook look_in_metrics(MetricsWatch& watch) {
+inline ReportReader look_in_metrics(MetricsWatch& watch) {
   return [&watch](OutputChunk chunk) {
     chunk.stream = OutputStream::metrics;
     return watch.look(chunk);
@@ -23,7 +23,7 @@ inline ReportLook look_in_metrics(MetricsWatch& watch) {
 }
 
 /// For logs of printed output. `printed` must outlive the result.
-inline ReportLook look_in_output(PrintedReports& printed) {
+inline ReportReader look_in_output(PrintedReports& printed) {
   return [&printed](const OutputChunk& chunk) { return printed.look(chunk); };
 }
 

@@ -13,10 +13,10 @@ namespace train {
 
 /// The resources of this host and their holders. Of `means` it uses those for GPUs and the lease
 /// folder. May wait for a disk. `directory` as for `lease_folder_of`.
-HostReport look_at_this_host(const AgentMeans& means, const std::string& directory = {});
+HostReport inspect_host(const AgentMeans& means, const std::string& directory = {});
 
 /// The resources only, without leases and holders.
-HostReport look_at_what_there_is(const AgentMeans& means);
+HostReport inspect_resources(const AgentMeans& means);
 
 /// The folder of this host's leases: `directory`, if not empty; else the one in `means`; else the
 /// default place of the host.
@@ -28,7 +28,7 @@ std::vector<LeaseHolder> foreign_users(
     const std::function<std::string(std::int64_t uid)>& user_name_of);
 
 /// Adds holders and waiting tickets to a report that already contains the host's GPUs.
-void look_at_leases(const LeaseFolder& folder,
+void inspect_leases(const LeaseFolder& folder,
                     const std::function<std::string(std::int64_t uid)>& user_name_of,
                     HostReport& report);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/store/launcher_lock.hpp"
+#include "backends/store/task_lock.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ bool lock_file(int file) {
 
 }  // namespace
 
-Result<LauncherLock> LauncherLock::create(const std::string& path) {
+Result<TaskLock> TaskLock::create(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file)
     return fail(ErrorClass::no_input,
@@ -78,18 +78,18 @@ Result<LauncherLock> LauncherLock::create(const std::string& path) {
   if (!lock_file(file.get()))
     return fail(ErrorClass::no_input,
                 fmt::format("cannot lock '{}': {}", path, system_reason(errno)), elsewhere_hint());
-  LauncherLock lock(std::move(file), path);
+  TaskLock lock(std::move(file), path);
   lock.sign();
   lock.touch();
   return lock;
 }
 
-Result<LauncherLock> LauncherLock::adopt(const std::string& path) {
+Result<TaskLock> TaskLock::adopt(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file)
     return fail(ErrorClass::no_input,
                 fmt::format("cannot open '{}': {}", path, system_reason(errno)));
-  if (lock_file(file.get())) return LauncherLock(std::move(file), path);
+  if (lock_file(file.get())) return TaskLock(std::move(file), path);
   if (errno == EAGAIN || errno == EACCES)
     return fail(ErrorClass::busy, fmt::format("another process holds '{}'", path));
   return fail(ErrorClass::no_input, fmt::format("cannot lock '{}': {}", path, system_reason(errno)),
@@ -98,7 +98,7 @@ Result<LauncherLock> LauncherLock::adopt(const std::string& path) {
 
 // If this fails, the last record and the logs still show when the launcher lived. Without a
 // signature before it, the line of the moment would be read as a signature.
-void LauncherLock::touch() {
+void TaskLock::touch() {
   const bool is_signed = signature_.size() == signature_size;
   if (is_signed && write_whole_at(file_.get(), moment_line(this_moment()), signature_size) == 0)
     return;
@@ -107,12 +107,12 @@ void LauncherLock::touch() {
 
 // If the signature cannot be written (a full disk), the journal still tells the two launchers
 // apart.
-void LauncherLock::sign() {
+void TaskLock::sign() {
   (void)write_whole_at(file_.get(), fmt::format("{:016x}\n", random_bits()), 0);
   signature_ = signature_in(file_.get()).value_or("");
 }
 
-bool LauncherLock::is_ours() const {
+bool TaskLock::is_ours() const {
   struct stat own {};
   struct stat named {};
   if (::fstat(file_.get(), &own) != 0 || ::stat(path_.c_str(), &named) != 0) return true;
@@ -121,12 +121,12 @@ bool LauncherLock::is_ours() const {
   return !found || *found == signature_;
 }
 
-LauncherSign probe_launcher(const std::string& path) {
+TaskLockState probe_task_lock(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file) return errno == ENOENT ? LauncherSign::gone : LauncherSign::unknown;
+  if (!file) return errno == ENOENT ? TaskLockState::gone : TaskLockState::unknown;
   struct flock lock = whole_file(F_WRLCK);
-  if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0) return LauncherSign::unknown;
-  return lock.l_type == F_UNLCK ? LauncherSign::gone : LauncherSign::alive;
+  if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0) return TaskLockState::unknown;
+  return lock.l_type == F_UNLCK ? TaskLockState::gone : TaskLockState::alive;
 }
 
 Moment last_noted(const std::string& path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/store/task_end.hpp"
+#include "backends/store/task_end_file.hpp"
 
 #include <fcntl.h>
 #include <sqlite3.h>

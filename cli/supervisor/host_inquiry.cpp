@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/supervisor/host_look.hpp"
+#include "cli/supervisor/host_inquiry.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,23 +8,23 @@
 #include <utility>
 
 #include "backends/event_loop/loop.hpp"
-#include "cli/surroundings/moment.hpp"
-#include "launcher/connections/look_driver.hpp"
+#include "cli/surroundings/time_text.hpp"
+#include "launcher/connections/query_driver.hpp"
 
 namespace train {
 
 namespace {
 
-constexpr std::chrono::seconds look_limit{15};
+constexpr std::chrono::seconds inspection_limit{15};
 // Python and slow disks on a host may take long.
 constexpr std::chrono::seconds check_limit{30};
 
-std::vector<Result<LookDriver::Answer>> ask(const std::vector<Host>& hosts, Reach& reach,
-                                            nanoseconds limit,
-                                            std::function<LookQuestion(const Host&)> question_of) {
+std::vector<Result<QueryDriver::Answer>> ask(const std::vector<Host>& hosts, Reach& reach,
+                                             nanoseconds limit,
+                                             std::function<HostQuery(const Host&)> question_of) {
   Loop loop(reach.loop);
-  LookDriver driver({loop, reach.transports}, hosts, std::move(question_of), limit,
-                    [&loop] { loop.stop(); });
+  QueryDriver driver({loop, reach.transports}, hosts, std::move(question_of), limit,
+                     [&loop] { loop.stop(); });
   driver.start();
   loop.run();
   return driver.answers();
@@ -32,9 +32,9 @@ std::vector<Result<LookDriver::Answer>> ask(const std::vector<Host>& hosts, Reac
 
 }  // namespace
 
-std::vector<Result<HostReport>> look_at_hosts(const std::vector<Host>& hosts, Reach& reach) {
+std::vector<Result<HostReport>> query_hosts(const std::vector<Host>& hosts, Reach& reach) {
   std::vector<Result<HostReport>> reports;
-  for (const auto& answer : ask(hosts, reach, look_limit, look_question))
+  for (const auto& answer : ask(hosts, reach, inspection_limit, inspection_query))
     reports.push_back(answer ? decode_host_report(answer->line)
                              : tl::make_unexpected(answer.error()));
   return reports;
@@ -51,9 +51,9 @@ HostInquiry::~HostInquiry() {
   if (stop_signal_) std::raise(*stop_signal_);
 }
 
-std::vector<Result<HostReport>> HostInquiry::look() {
+std::vector<Result<HostReport>> HostInquiry::query() {
   heed_signals();
-  auto reports = look_at_hosts(hosts_, *reach_);
+  auto reports = query_hosts(hosts_, *reach_);
   signals_.end();
   return reports;
 }
@@ -64,9 +64,9 @@ std::vector<CheckedHost> HostInquiry::check(
   const nanoseconds began = wall_time();
   const Instant began_at = reach_->loop.now();
   const auto answers = ask(hosts_, *reach_, check_limit, [&](const Host& host) {
-    return LookQuestion{{"check", AgentCall::Verb::check},
-                        longest_host_fitness,
-                        encode_fitness_request(request_of(host))};
+    return HostQuery{{"check", AgentCall::Verb::check},
+                     longest_host_fitness,
+                     encode_fitness_request(request_of(host))};
   });
   signals_.end();
   std::vector<CheckedHost> checked;

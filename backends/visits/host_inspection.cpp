@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/visits/host_look.hpp"
+#include "backends/visits/host_inspection.hpp"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -89,7 +89,7 @@ std::vector<LeaseHolder> foreign_users(
   return users;
 }
 
-void look_at_leases(const LeaseFolder& folder,
+void inspect_leases(const LeaseFolder& folder,
                     const std::function<std::string(std::int64_t uid)>& user_name_of,
                     HostReport& report) {
   report.lease_folder = folder.path;
@@ -101,7 +101,7 @@ void look_at_leases(const LeaseFolder& folder,
     for (LeaseHolder::Held& held : holder.leases) number_device(held.key, report);
 }
 
-HostReport look_at_what_there_is(const AgentMeans& means) {
+HostReport inspect_resources(const AgentMeans& means) {
   HostReport report;
   if (means.count_gpus) report.gpus = means.count_gpus();
   const bool has_gpus = !report.gpus.cuda.empty() || !report.gpus.rocm.empty();
@@ -120,14 +120,14 @@ HostReport look_at_what_there_is(const AgentMeans& means) {
   return report;
 }
 
-HostReport look_at_this_host(const AgentMeans& means, const std::string& directory) {
-  HostReport report = look_at_what_there_is(means);
+HostReport inspect_host(const AgentMeans& means, const std::string& directory) {
+  HostReport report = inspect_resources(means);
   const auto folder = lease_folder_of(means, directory);
   if (!folder) {
     report.lease_trouble = folder.error().diagnostics.front().message;
     return report;
   }
-  look_at_leases(*folder, user_name_in_passwd, report);
+  inspect_leases(*folder, user_name_in_passwd, report);
   report.squats = squats_on(*folder);
   for (LeaseHolder& user : foreign_users(means, report.holders, user_name_in_passwd))
     report.holders.push_back(std::move(user));

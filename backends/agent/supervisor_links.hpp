@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/agent/launcher_connection.hpp"
+#include "backends/agent/supervisor_connection.hpp"
 #include "backends/event_loop/acceptor.hpp"
 #include "backends/event_loop/loop.hpp"
 #include "launcher/agent/agent.hpp"
@@ -17,7 +17,7 @@ namespace train {
 /// The connections to an agent's socket: the launcher's, which is in use, and those that have not
 /// identified themselves yet. At most 8 of these wait, for 10 s each; if there are more, the oldest
 /// is closed.
-class LauncherLinks {
+class SupervisorLinks {
  public:
   struct Events {
     /// Returns false for a frame that no launcher sends: then the link is closed, and `on_down` is
@@ -28,10 +28,10 @@ class LauncherLinks {
   };
 
   /// Accepts from `listening_socket`, which must stay open for as long as this exists.
-  LauncherLinks(Loop& loop, int listening_socket, Events events,
-                nanoseconds patience = std::chrono::seconds(10));
-  LauncherLinks(const LauncherLinks&) = delete;
-  LauncherLinks& operator=(const LauncherLinks&) = delete;
+  SupervisorLinks(Loop& loop, int listening_socket, Events events,
+                  nanoseconds patience = std::chrono::seconds(10));
+  SupervisorLinks(const SupervisorLinks&) = delete;
+  SupervisorLinks& operator=(const SupervisorLinks&) = delete;
 
   /// `send` uses this link from now on, if it is still open.
   void use(LinkId link);
@@ -46,7 +46,7 @@ class LauncherLinks {
 
  private:
   struct Link {
-    std::unique_ptr<LauncherConnection> connection;
+    std::unique_ptr<SupervisorConnection> connection;
     std::unique_ptr<Subscription> patience;  ///< until it is used
   };
 

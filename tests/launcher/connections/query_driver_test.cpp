@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/connections/look_driver.hpp"
+#include "launcher/connections/query_driver.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/launcher/run/scripted_transport.hpp"
@@ -13,13 +13,13 @@ struct LookBench {
   simulation::VirtualTime time;
   simulation::FakeTimers timers{time};
   ScriptedTransport transport{time};
-  std::optional<LookDriver> driver;
+  std::optional<QueryDriver> driver;
   std::vector<Instant> ends;
 
   void look(const std::vector<std::string>& names, nanoseconds limit = 10s) {
     std::vector<Host> hosts;
     for (const std::string& name : names) hosts.emplace_back().name = name;
-    driver.emplace(LookDriver::Ports{timers, transport}, hosts, look_question, limit,
+    driver.emplace(QueryDriver::Ports{timers, transport}, hosts, inspection_query, limit,
                    [this] { ends.push_back(time.now()); });
     driver->start();
     CHECK(ends.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/agent/launcher_links.hpp"
+#include "backends/agent/supervisor_links.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,27 +16,28 @@ constexpr std::size_t most_waiting = 8;
 
 }  // namespace
 
-LauncherLinks::LauncherLinks(Loop& loop, int listening_socket, Events events, nanoseconds patience)
+SupervisorLinks::SupervisorLinks(Loop& loop, int listening_socket, Events events,
+                                 nanoseconds patience)
     : loop_(loop),
       patience_(patience),
       events_(std::move(events)),
       acceptor_(loop, listening_socket, [this](Descriptor socket) { accept(std::move(socket)); }) {}
 
-void LauncherLinks::accept(Descriptor socket) {
+void SupervisorLinks::accept(Descriptor socket) {
   make_room();
   const LinkId link = ++last_;
   Link& made = links_[link];
-  made.connection = std::make_unique<LauncherConnection>(
+  made.connection = std::make_unique<SupervisorConnection>(
       loop_, std::move(socket),
-      LauncherConnection::Events{[this, link](const Frame& frame) {
-                                   return links_.contains(link) && events_.on_frame(link, frame);
-                                 },
-                                 [this, link] { ended(link); }});
+      SupervisorConnection::Events{[this, link](const Frame& frame) {
+                                     return links_.contains(link) && events_.on_frame(link, frame);
+                                   },
+                                   [this, link] { ended(link); }});
   made.patience = loop_.after(patience_, [this, link] { close(link); });
 }
 
 // Closes the oldest: it has had the most time to identify itself.
-void LauncherLinks::make_room() {
+void SupervisorLinks::make_room() {
   const std::size_t waiting = links_.size() - links_.count(used_);
   if (waiting < most_waiting) return;
   const auto oldest = std::find_if(links_.begin(), links_.end(),
@@ -44,7 +45,7 @@ void LauncherLinks::make_room() {
   close(oldest->first);
 }
 
-void LauncherLinks::use(LinkId link) {
+void SupervisorLinks::use(LinkId link) {
   const auto found = links_.find(link);
   if (found == links_.end()) return;
   found->second.patience.reset();
@@ -52,11 +53,11 @@ void LauncherLinks::use(LinkId link) {
 }
 
 // May be called inside a callback of this very connection, so it is destroyed later, by the loop.
-void LauncherLinks::close(LinkId link, std::string last_word) {
+void SupervisorLinks::close(LinkId link, std::string last_word) {
   const auto found = links_.find(link);
   if (found == links_.end()) return;
   // Bytes that wait may begin in the middle of a frame: no message can follow them.
-  LauncherConnection& connection = *found->second.connection;
+  SupervisorConnection& connection = *found->second.connection;
   if (!last_word.empty() && !connection.has_unsent()) connection.send(std::move(last_word));
   dropped_.push_back(std::move(found->second));
   links_.erase(found);
@@ -68,18 +69,18 @@ void LauncherLinks::close(LinkId link, std::string last_word) {
   });
 }
 
-void LauncherLinks::ended(LinkId link) {
+void SupervisorLinks::ended(LinkId link) {
   if (!links_.contains(link)) return;
   close(link);
   events_.on_down(link);
 }
 
-void LauncherLinks::send(std::string bytes) {
+void SupervisorLinks::send(std::string bytes) {
   if (const auto used = links_.find(used_); used != links_.end())
     used->second.connection->send(std::move(bytes));
 }
 
-int LauncherLinks::used_socket() const {
+int SupervisorLinks::used_socket() const {
   const auto used = links_.find(used_);
   return used == links_.end() ? -1 : used->second.connection->socket();
 }
