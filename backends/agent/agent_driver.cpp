@@ -67,7 +67,7 @@ int AgentDriver::run() {
   return run_to_the_end();
 }
 
-// An uncaught exception ends the task, not the process: the launcher receives the reason, and the
+// An uncaught exception ends the task, not the process: the supervisor receives the reason, and the
 // ranks are stopped as after a Stop message. After a second exception this process cannot be relied
 // on any more; it ends, and the guard cleans up.
 int AgentDriver::run_to_the_end() {
@@ -90,8 +90,8 @@ int AgentDriver::run_to_the_end() {
   }
 }
 
-// Returns false, which ends the connection, for a frame that our launcher never sends: then nothing
-// that came over this connection can be trusted.
+// Returns false, which ends the connection, for a frame that our supervisor never sends: then
+// nothing that came over this connection can be trusted.
 bool AgentDriver::received(LinkId link, const Frame& frame) {
   if (frame.kind == FrameKind::context) {
     feed(agent_event::ContextReceived{link, std::string(frame.payload)});

@@ -8,7 +8,7 @@
 
 namespace train {
 
-/// Carries out what `Agent` decides until it leaves: accepts the launcher's connection on
+/// Carries out what `Agent` decides until it leaves: accepts the supervisor's connection on
 /// `listening_socket`, runs the ranks, passes on their output. Returns the exit code of the process
 /// and throws nothing. Call it as the `agent_main` of `attach`. `directory` must exist until the
 /// process ends, because a thread that hangs on a dead file system may still use it.

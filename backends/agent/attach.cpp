@@ -164,14 +164,14 @@ Result<Reached> reach_agent(const HostDirectory& directory, const std::string& k
   }
 }
 
-// The launcher, on our standard streams. An agent that is about to end still accepts connections,
-// and closes them without a message when it ends: then the launcher is connected to the next agent,
-// or receives the proof that there is none.
+// The supervisor, on our standard streams. An agent that is about to end still accepts connections,
+// and closes them without a message when it ends: then the supervisor is connected to the next
+// agent, or receives the proof that there is none.
 class Launcher {
  public:
-  /// Bridges the launcher to `agent`. False when the agent closed the connection without a message,
-  /// so that the next agent is to be tried. True after `most_silent` such connections as well: an
-  /// agent that keeps closing connections is alive and does so on purpose.
+  /// Bridges the supervisor to `agent`. False when the agent closed the connection without a
+  /// message, so that the next agent is to be tried. True after `most_silent` such connections as
+  /// well: an agent that keeps closing connections is alive and does so on purpose.
   bool is_served_by(const Descriptor& agent) {
     return bridge_unless_unheard(STDIN_FILENO, STDOUT_FILENO, agent.get(), unheard_) ||
            ++silent_ == most_silent;
@@ -188,8 +188,8 @@ void ignore_signals() {
   for (const int number : {SIGPIPE, SIGHUP, SIGINT}) (void)::signal(number, SIG_IGN);
 }
 
-// There is no agent. Sends the launcher the proof that nothing is left of it, or, if processes have
-// survived, their list.
+// There is no agent. Sends the supervisor the proof that nothing is left of it, or, if processes
+// have survived, their list.
 Result<int> tell_no_agent(const Sweep& sweep) {
   if (sweep.is_foreign)
     return fail(ErrorClass::host, "the agent ran in another process namespace than this login",

@@ -11,9 +11,9 @@
 
 namespace train {
 
-/// The file on a host's disk where its agent keeps output that the launcher has not synced yet and
-/// that does not fit into memory. It has no name, so it disappears with the agent (the ranks do not
-/// outlive the agent either). Written and read by a thread beside the loop.
+/// The file on a host's disk where its agent keeps output that the supervisor has not synced yet
+/// and that does not fit into memory. It has no name, so it disappears with the agent (the ranks do
+/// not outlive the agent either). Written and read by a thread beside the loop.
 class OutputSpool {
  public:
   /// `answer` is called from the loop, never from `perform`.

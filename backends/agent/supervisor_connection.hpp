@@ -12,12 +12,12 @@
 
 namespace train {
 
-/// The agent's end of the launcher's stream: frames in, bytes out; neither ever blocks. Callbacks
+/// The agent's end of the supervisor's stream: frames in, bytes out; neither ever blocks. Callbacks
 /// are called from the loop, never from inside `send`; they must not destroy the connection.
 class SupervisorConnection {
  public:
   struct Events {
-    /// Returns false for a frame that no launcher sends: then the connection is closed.
+    /// Returns false for a frame that no supervisor sends: then the connection is closed.
     std::function<bool(const Frame&)> on_frame;
     /// The connection has ended, is broken, or does not speak the protocol. Called once, last.
     std::function<void()> on_closed;

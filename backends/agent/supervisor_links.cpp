@@ -10,8 +10,8 @@ namespace train {
 
 namespace {
 
-// A launcher has at most one connection besides the one in use; the rest are bridges that were cut
-// off and have not ended yet.
+// A supervisor has at most one connection besides the one in use; the rest are bridges that were
+// cut off and have not ended yet.
 constexpr std::size_t most_waiting = 8;
 
 }  // namespace

@@ -14,14 +14,14 @@
 
 namespace train {
 
-/// The connections to an agent's socket: the launcher's, which is in use, and those that have not
+/// The connections to an agent's socket: the supervisor's, which is in use, and those that have not
 /// identified themselves yet. At most 8 of these wait, for 10 s each; if there are more, the oldest
 /// is closed.
 class SupervisorLinks {
  public:
   struct Events {
-    /// Returns false for a frame that no launcher sends: then the link is closed, and `on_down` is
-    /// called.
+    /// Returns false for a frame that no supervisor sends: then the link is closed, and `on_down`
+    /// is called.
     std::function<bool(LinkId link, const Frame& frame)> on_frame;
     /// A link has ended that was not closed by `close`. Called once per link, last.
     std::function<void(LinkId link)> on_down;

@@ -21,7 +21,7 @@ constexpr int patience_milliseconds = 5'000;
 
 std::atomic<int> told_connection{-1};
 
-// Sends as much as the launcher takes within some seconds: the process ends right after that.
+// Sends as much as the supervisor takes within some seconds: the process ends right after that.
 void send_whole(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = uninterrupted(

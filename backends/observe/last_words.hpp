@@ -8,14 +8,16 @@ namespace train {
 /// The text of the exception that is being handled.
 std::string reason_of_current_exception();
 
-/// From now on an uncaught exception on any thread is reported (AgentFailed) to the launcher at the
-/// other end of this descriptor before the process ends with code 70. -1: there is no launcher.
+/// From now on an uncaught exception on any thread is reported (AgentFailed) to the supervisor at
+/// the other end of this descriptor before the process ends with code 70. -1: there is no
+/// supervisor.
 void tell_uncaught_exceptions(int connection);
 
-/// Reports `reason` to the launcher of that connection at once. Only the first call sends anything.
+/// Reports `reason` to the supervisor of that connection at once. Only the first call sends
+/// anything.
 void say_last_words(const std::string& reason);
 
-/// Waits up to 5 s for a launcher to connect to the listening socket, and reports to it that the
+/// Waits up to 5 s for a supervisor to connect to the listening socket, and reports to it that the
 /// agent has failed.
 void tell_failure(int listening_socket, const std::string& reason);
 

@@ -239,7 +239,7 @@ std::string SqliteTaskStore::bundle_folder(const std::string& id) const {
   return impl_->directory(id) + "/" + bundle_name;
 }
 
-std::string SqliteTaskStore::launcher_log(const std::string& id) const {
+std::string SqliteTaskStore::supervisor_log(const std::string& id) const {
   return impl_->directory(id) + "/launcher.log";
 }
 

@@ -105,7 +105,7 @@ class SqliteTaskStore final : public TaskStore {
   /// The control socket of the launcher of a task, which exists as long as the launcher lives.
   std::string control_socket(const std::string& id) const;
   /// The messages of the launcher of a detached task after it has left its terminal.
-  std::string launcher_log(const std::string& id) const;
+  std::string supervisor_log(const std::string& id) const;
 
  private:
   struct Impl;

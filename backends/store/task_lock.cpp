@@ -96,7 +96,7 @@ Result<TaskLock> TaskLock::adopt(const std::string& path) {
               elsewhere_hint());
 }
 
-// If this fails, the last record and the logs still show when the launcher lived. Without a
+// If this fails, the last record and the logs still show when the supervisor lived. Without a
 // signature before it, the line of the moment would be read as a signature.
 void TaskLock::touch() {
   const bool is_signed = signature_.size() == signature_size;
@@ -105,7 +105,7 @@ void TaskLock::touch() {
   (void)futimens(file_.get(), nullptr);
 }
 
-// If the signature cannot be written (a full disk), the journal still tells the two launchers
+// If the signature cannot be written (a full disk), the journal still tells the two supervisors
 // apart.
 void TaskLock::sign() {
   (void)write_whole_at(file_.get(), fmt::format("{:016x}\n", random_bits()), 0);

@@ -9,7 +9,7 @@
 
 namespace train {
 
-/// Shows that a launcher lives: an exclusive lock on a file, of its open file description
+/// Shows that a supervisor lives: an exclusive lock on a file, of its open file description
 /// (fcntl(2), F_OFD_SETLK), which other processes can probe without taking it. The kernel drops the
 /// lock when the process ends, however it ends, so the lock is never stale and no process id is
 /// needed.
@@ -18,8 +18,8 @@ class TaskLock {
   /// Creates `path`, which must not exist, and locks it. Programs that this process executes do not
   /// inherit the lock.
   static Result<TaskLock> create(const std::string& path);
-  /// Locks `path`, which a launcher that has ended created. Class `busy` when another process holds
-  /// the lock, `no_input` when the file is gone or its file system has no locks.
+  /// Locks `path`, which a supervisor that has ended created. Class `busy` when another process
+  /// holds the lock, `no_input` when the file is gone or its file system has no locks.
   static Result<TaskLock> adopt(const std::string& path);
 
   /// Notes in the file that its owner lives at this moment (`last_noted`).
@@ -46,7 +46,7 @@ enum class TaskLockState {
   unknown,  ///< the lock cannot be queried
 };
 
-/// Looks for a living launcher, without waiting.
+/// Looks for a living supervisor, without waiting.
 TaskLockState probe_task_lock(const std::string& path);
 
 /// When the owner of the lock at `path` last noted that it lived. Only the time of day is known

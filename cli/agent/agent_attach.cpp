@@ -44,7 +44,7 @@ constexpr std::chrono::seconds devices_limit{15};
 constexpr std::chrono::seconds users_limit{5};
 
 // Writes the error without the "train:" prefix and verdict: the launcher adds its own.
-ExitCode tell_launcher(const Error& error) {
+ExitCode send_error(const Error& error) {
   const std::string text = render(error) + "\n";
   (void)!::write(STDERR_FILENO, text.data(), text.size());
   return exit_code_of(error.error_class);
@@ -131,12 +131,12 @@ HostReport inspect_this_machine() { return inspect_host(inspection_means()); }
 
 ExitCode agent_wait_command(const std::string& key) {
   const auto waited = wait_in_line(key, inspection_means(), STDIN_FILENO, STDOUT_FILENO);
-  return waited ? ExitCode() : tell_launcher(waited.error());
+  return waited ? ExitCode() : send_error(waited.error());
 }
 
 ExitCode agent_look_command(const std::string& word) {
   const auto directory = lease_directory_of_look(word);
-  if (!directory) return tell_launcher(directory.error());
+  if (!directory) return send_error(directory.error());
   return tell(encode_host_report(inspect_host(inspection_means(), *directory)));
 }
 
@@ -150,7 +150,7 @@ ExitCode agent_check_command() {
     text.feed({buffer, static_cast<std::size_t>(count)});
   }
   const auto request = decode_fitness_request(line.value_or(text.rest()));
-  if (!request) return tell_launcher(request.error());
+  if (!request) return send_error(request.error());
   auto devices = devices_here();
   AgentMeans means = inspection_means();
   means.gpu_users = [&] {
@@ -168,9 +168,9 @@ ExitCode agent_check_command() {
 
 ExitCode agent_sweep_command(const std::string& key) {
   const auto directory = host_directory(key);
-  if (!directory) return tell_launcher(directory.error());
+  if (!directory) return send_error(directory.error());
   const auto sweep = sweep_agent(*directory, key, guard_patience);
-  if (!sweep) return tell_launcher(sweep.error());
+  if (!sweep) return send_error(sweep.error());
   SweepReport report{sweep->is_running, sweep->found_state, sweep->ended, {}};
   for (const Survivor& survivor : sweep->survivors)
     report.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
@@ -179,28 +179,28 @@ ExitCode agent_sweep_command(const std::string& key) {
 
 ExitCode agent_exec_command(const std::string& key) {
   const auto directory = host_directory(key);
-  if (!directory) return tell_launcher(directory.error());
+  if (!directory) return send_error(directory.error());
   exec_beside_rank(*directory, key, STDIN_FILENO, STDOUT_FILENO);
   return ExitCode();
 }
 
 ExitCode agent_get_command(const std::string& key) {
-  if (const auto legal = HostDirectory::check_key(key); !legal) return tell_launcher(legal.error());
+  if (const auto legal = HostDirectory::check_key(key); !legal) return send_error(legal.error());
   send_results(own_cache_places(), key, STDIN_FILENO, STDOUT_FILENO);
   return ExitCode();
 }
 
 ExitCode agent_reattach_command(const std::string& key) {
   const auto directory = host_directory(key);
-  if (!directory) return tell_launcher(directory.error());
+  if (!directory) return send_error(directory.error());
   const auto ended = reattach(*directory, key);
-  return ended ? ExitCode() : tell_launcher(ended.error());
+  return ended ? ExitCode() : send_error(ended.error());
 }
 
 ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (flags.open_files) set_open_files_limit(*flags.open_files);
   const auto directory = host_directory(flags.key);
-  if (!directory) return tell_launcher(directory.error());
+  if (!directory) return send_error(directory.error());
   const auto ended =
       attach(*directory, flags.key, [&](int listening_socket, const GuardedBy& guard) {
         AgentMeans means = inspection_means();
@@ -212,7 +212,7 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
         means.cgroups = rank_cgroups();
         return run_agent_process(listening_socket, *directory, flags.key, means);
       });
-  if (!ended) return tell_launcher(ended.error());
+  if (!ended) return send_error(ended.error());
   // Exits without destructors: the agent is another process, and nothing here needs an ordered
   // shutdown.
   ::_exit(*ended);

@@ -193,7 +193,7 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   if (how.detachment != nullptr)
     placed.on_steady = [&](const TerminalText& words) {
       if (!words.empty()) talk(words);
-      how.detachment->leave_terminal(task.id, store->launcher_log(task.id), *signals);
+      how.detachment->leave_terminal(task.id, store->supervisor_log(task.id), *signals);
     };
   placed.wait = how.wait;
   Ended ended = launch_where_free(std::move(placed), *signals);

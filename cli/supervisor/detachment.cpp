@@ -20,11 +20,11 @@ namespace train {
 
 namespace {
 
-volatile std::sig_atomic_t forked_launcher = 0;
+volatile std::sig_atomic_t forked_supervisor = 0;
 
 // Ctrl-C reaches both processes through the terminal; a SIGTERM is sent to the old process, the one
 // that its sender knows, so it is passed on.
-void pass_on_signal(int number) { (void)::kill(static_cast<pid_t>(forked_launcher), number); }
+void pass_on_signal(int number) { (void)::kill(static_cast<pid_t>(forked_supervisor), number); }
 
 /// The signal handling of the old process while the new one is attached to the terminal.
 class PassedOn {
@@ -33,12 +33,12 @@ class PassedOn {
   // process exists.
   pid_t fork() {
     const WithoutSignals blocked;
-    const pid_t launcher = ::fork();
-    if (launcher <= 0) return launcher;
-    forked_launcher = launcher;
+    const pid_t supervisor = ::fork();
+    if (supervisor <= 0) return supervisor;
+    forked_supervisor = supervisor;
     for (const int number : {SIGINT, SIGQUIT, SIGHUP}) replace(number, SIG_IGN);
     replace(SIGTERM, pass_on_signal);
-    return launcher;
+    return supervisor;
   }
   /// Restores the previous handlers.
   void end() {
@@ -111,11 +111,11 @@ std::optional<ExitCode> Detachment::fork(
   auto pipe = make_pipe();
   if (!pipe) return report(pipe.error());
   PassedOn signals;
-  const pid_t launcher = signals.fork();
-  if (launcher < 0)
+  const pid_t supervisor = signals.fork();
+  if (supervisor < 0)
     return report(make_error(ErrorClass::host, "cannot start a process: " + system_reason(errno),
                              "the user's limit of processes may be reached (ulimit -u)"));
-  if (launcher == 0) {
+  if (supervisor == 0) {
     report_ = std::move(pipe->write_end);
     inherited_ = inherited_descriptors();
     leave_no_core();
@@ -127,7 +127,7 @@ std::optional<ExitCode> Detachment::fork(
     signals.end();
     return on_report(told);
   }
-  const ExitStatus ended = wait_for_child(launcher);
+  const ExitStatus ended = wait_for_child(supervisor);
   return ExitCode(ended.code.value_or(128 + ended.signal.value_or(0)));
 }
 

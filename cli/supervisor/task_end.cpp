@@ -12,7 +12,7 @@ namespace train {
 
 namespace {
 
-// If the launcher died before it could record an exit code, the code is derived from the error
+// If the supervisor died before it could record an exit code, the code is derived from the error
 // class.
 ExitCode exit_code_of(const TaskRecord& task) {
   if (task.state == TaskState::succeeded) return ExitCode();
@@ -55,7 +55,7 @@ ExitCode tell_unattended(const TaskRecord& task) {
 }
 
 bool await_release(const std::string& lock_file, std::chrono::steady_clock::time_point deadline,
-                   int launcher) {
+                   int supervisor) {
   using std::chrono::milliseconds;
   TaskWatch watch(lock_file, "");
   while (probe_task_lock(lock_file) != TaskLockState::gone) {
@@ -64,9 +64,9 @@ bool await_release(const std::string& lock_file, std::chrono::steady_clock::time
     if (left <= milliseconds(0)) return false;
     // Without a process descriptor, the lock is polled.
     constexpr milliseconds look{1'000};
-    if (launcher < 0)
+    if (supervisor < 0)
       (void)watch.wait(std::min(left, look), {});
-    else if (watch.wait(left, {launcher}))
+    else if (watch.wait(left, {supervisor}))
       return true;
   }
   return true;

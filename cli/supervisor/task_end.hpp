@@ -17,14 +17,14 @@ ExitCode tell_end(const TaskRecord& task);
 /// Reports that a task is unattended, and how to resume it: code 75.
 ExitCode tell_unattended(const TaskRecord& task);
 
-/// Waits until the launcher of a task releases its lock: then the end is recorded, or the launcher
-/// has died. The launcher's process (`launcher` is a descriptor of it, or -1) may live longer if a
-/// terminal does not take its output. Returns false if `deadline` passes first.
+/// Waits until the supervisor of a task releases its lock: then the end is recorded, or the
+/// supervisor has died. The supervisor's process (`supervisor` is a descriptor of it, or -1) may
+/// live longer if a terminal does not take its output. Returns false if `deadline` passes first.
 bool await_release(const std::string& lock_file, std::chrono::steady_clock::time_point deadline,
-                   int launcher = -1);
+                   int supervisor = -1);
 
-/// The record of a task whose launcher does not answer, read a moment later: a launcher that was
-/// dying has released its lock by then.
+/// The record of a task whose supervisor does not answer, read a moment later: a supervisor that
+/// was dying has released its lock by then.
 Result<TaskRecord> find_unanswered(SqliteTaskStore& store, const std::string& task_id);
 
 }  // namespace train

@@ -56,8 +56,8 @@ void say_on_interrupt(const std::string& task_id) {
 
 // The output after offset `from` in the log of a launcher without a terminal; nothing if there is
 // none.
-std::string said_since(const std::string& launcher_log, std::size_t from) {
-  const Descriptor file(::open(launcher_log.c_str(), O_RDONLY | O_CLOEXEC));
+std::string said_since(const std::string& supervisor_log, std::size_t from) {
+  const Descriptor file(::open(supervisor_log.c_str(), O_RDONLY | O_CLOEXEC));
   std::string said(256u << 10, '\0');
   const ssize_t count =
       file ? read_whole_at(file.get(), said.data(), said.size(), from) : ssize_t{0};
@@ -66,13 +66,13 @@ std::string said_since(const std::string& launcher_log, std::size_t from) {
 }
 
 // The offset at which about the last screenful begins.
-std::size_t last_lines_of(const std::string& launcher_log) {
+std::size_t last_lines_of(const std::string& supervisor_log) {
   constexpr std::size_t screen = 2'048;
   struct stat status {};
-  if (::stat(launcher_log.c_str(), &status) != 0) return 0;
+  if (::stat(supervisor_log.c_str(), &status) != 0) return 0;
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size <= screen) return 0;
-  const std::size_t line = said_since(launcher_log, size - screen).find('\n');
+  const std::size_t line = said_since(supervisor_log, size - screen).find('\n');
   return size - screen + (line == std::string::npos ? 0 : line + 1);
 }
 
@@ -84,13 +84,13 @@ ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const
                     "logs {} --trial 0 has what the first one prints",
                     task.id, task.id, task.id));
   const std::string lock_file = store.lock_file(task.id);
-  const std::string launcher_log = store.launcher_log(task.id);
+  const std::string supervisor_log = store.supervisor_log(task.id);
   TaskWatch watch(lock_file, "");
-  std::size_t shown = flags.from_start ? 0 : last_lines_of(launcher_log);
+  std::size_t shown = flags.from_start ? 0 : last_lines_of(supervisor_log);
   while (true) {
     const bool has_ended = probe_task_lock(lock_file) == TaskLockState::gone;
-    for (std::string said = said_since(launcher_log, shown); !said.empty();
-         said = said_since(launcher_log, shown)) {
+    for (std::string said = said_since(supervisor_log, shown); !said.empty();
+         said = said_since(supervisor_log, shown)) {
       shown += said.size();
       std::fwrite(said.data(), 1, said.size(), stderr);
     }
@@ -138,7 +138,7 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
     detachment.tell(std::string(another_attends));
     return exit_code_of(ErrorClass::busy);
   }
-  const std::string log = adoption->store().launcher_log(task_id);
+  const std::string log = adoption->store().supervisor_log(task_id);
   StopSignals signals;
   const auto on_steady = [&](const TerminalText& words) {
     if (!words.empty()) talk(words);

@@ -127,7 +127,7 @@ ExitCode stop_these(const std::vector<std::string>& prefixes, int signal) {
 }
 
 // Returns nothing if the task has a launcher that can be asked.
-std::optional<ExitCode> without_launcher(const TaskRecord& task) {
+std::optional<ExitCode> report_without_supervisor(const TaskRecord& task) {
   if (task.is_unattended) return tell_unattended(task);
   if (!is_final(task.state)) return std::nullopt;
   return report(make_error(ErrorClass::no_input,
@@ -161,7 +161,7 @@ ExitCode kill_trial(const std::string& prefix, int trial) {
   if (!store) return report(store.error());
   auto task = (*store)->find(prefix);
   if (!task) return report(task.error());
-  if (const auto code = without_launcher(*task)) return *code;
+  if (const auto code = report_without_supervisor(*task)) return *code;
   const std::string id = task->id;
   const auto state = kill_trial_through((*store)->control_socket(id), trial);
   if (!state) {
@@ -174,7 +174,7 @@ ExitCode kill_trial(const std::string& prefix, int trial) {
   // The task may have ended, or lost its launcher, since it was looked up.
   task = (*store)->find(id);
   if (!task) return report(task.error());
-  const auto code = without_launcher(*task);
+  const auto code = report_without_supervisor(*task);
   return code ? *code : report(unheard(*task));
 }
 

@@ -26,37 +26,37 @@ namespace train {
 
 namespace {
 
-// A pidfd of the launcher of a task, so that a signal never reaches another process that reuses its
-// pid. None if the process with that pid does not hold the lock of the task.
-Descriptor open_launcher(const TaskRecord& task, const std::string& lock_file) {
+// A pidfd of the supervisor of a task, so that a signal never reaches another process that reuses
+// its pid. None if the process with that pid does not hold the lock of the task.
+Descriptor open_supervisor(const TaskRecord& task, const std::string& lock_file) {
   const auto pid = static_cast<pid_t>(task.launcher_pid);
   struct stat lock {};
   if (pid <= 0 || ::stat(lock_file.c_str(), &lock) != 0) return {};
-  Descriptor launcher = open_process(pid);
+  Descriptor supervisor = open_process(pid);
   FolderReader descriptors(fmt::format("/proc/{}/fd", pid));
-  while (const char* name = launcher && descriptors ? descriptors.next() : nullptr) {
+  while (const char* name = supervisor && descriptors ? descriptors.next() : nullptr) {
     struct stat status {};
     if (::fstatat(descriptors.descriptor(), name, &status, 0) == 0 &&
         status.st_dev == lock.st_dev && status.st_ino == lock.st_ino)
-      return launcher;
+      return supervisor;
   }
   return {};
 }
 
-// Through its socket, else by a signal: if there is no socket, or if the launcher is too busy or is
-// stopped (SIGSTOP) and does not answer.
-Result<void> tell(const TaskRecord& task, const Descriptor& launcher, const std::string& socket,
+// Through its socket, else by a signal: if there is no socket, or if the supervisor is too busy or
+// is stopped (SIGSTOP) and does not answer.
+Result<void> tell(const TaskRecord& task, const Descriptor& supervisor, const std::string& socket,
                   int signal) {
   const auto told = stop_through(socket, signal);
   if (told && *told) return {};
-  if (!launcher && !told) return tl::make_unexpected(told.error());
-  if (!launcher)
+  if (!supervisor && !told) return tl::make_unexpected(told.error());
+  if (!supervisor)
     return fail(
         ErrorClass::no_input,
         fmt::format("the launcher of task {} is not a process that can be reached from here",
                     task.id),
         "run this on the machine, and in the container, of its launcher");
-  if (const int error = send_signal(launcher, signal); error != 0)
+  if (const int error = send_signal(supervisor, signal); error != 0)
     return fail(ErrorClass::no_input, fmt::format("the launcher of task {} cannot be signalled: {}",
                                                   task.id, system_reason(error)));
   return {};
@@ -88,8 +88,8 @@ Error another_attends(const std::string& task_id) {
                     fmt::format("train task kill {} once more tells that one to stop", task_id));
 }
 
-// This process becomes the launcher and stops the ranks. Class `busy` if another process has become
-// the launcher.
+// This process becomes the supervisor and stops the ranks. Class `busy` if another process has
+// become the supervisor.
 Result<SweepVerdict> stop_unattended(const std::string& task_id, int signal) {
   auto adoption = Adoption::begin_stop(task_id, signal);
   if (!adoption && adoption.error().error_class == ErrorClass::busy)
@@ -151,17 +151,17 @@ ExitCode kill_ended(const SqliteTaskStore& store, const TaskRecord& task) {
 
 Result<ToldToStop> tell_to_stop(const SqliteTaskStore& store, TaskRecord task, int signal) {
   const std::string lock_file = store.lock_file(task.id);
-  Descriptor launcher = open_launcher(task, lock_file);
-  if (const auto told = tell(task, launcher, store.control_socket(task.id), signal); !told)
+  Descriptor supervisor = open_supervisor(task, lock_file);
+  if (const auto told = tell(task, supervisor, store.control_socket(task.id), signal); !told)
     return tl::make_unexpected(told.error());
   const std::chrono::milliseconds stop(task.stop_notice_ms + task.stop_grace_ms);
   const auto limit = stop + Run::Timing().stop_slack * 2;
-  return ToldToStop{std::move(task), std::move(launcher), lock_file,
+  return ToldToStop{std::move(task), std::move(supervisor), lock_file,
                     std::chrono::steady_clock::now() + limit};
 }
 
 std::optional<ExitCode> await_end(const ToldToStop& told) {
-  if (await_release(told.lock_file, told.deadline, told.launcher.get())) {
+  if (await_release(told.lock_file, told.deadline, told.supervisor.get())) {
     auto store = open_task_store();
     if (!store) return report(store.error());
     const auto task = (*store)->find(told.task.id);
@@ -187,7 +187,7 @@ ExitCode stop_task(const std::string& prefix, int signal) {
   const auto told = tell_to_stop(**store, std::move(*task), signal);
   if (told)
     if (const auto code = await_end(*told)) return *code;
-  // The task may have ended, or lost its launcher, since it was looked up.
+  // The task may have ended, or lost its supervisor, since it was looked up.
   const auto now = (*store)->find(id);
   if (now && now->is_unattended) return kill_unattended(std::move(*store), *now, signal);
   if (now && is_final(now->state)) return kill_ended(**store, *now);

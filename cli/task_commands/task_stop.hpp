@@ -11,20 +11,20 @@
 
 namespace train {
 
-/// A task whose launcher was told to stop it.
+/// A task whose supervisor was told to stop it.
 struct ToldToStop {
   TaskRecord task;
-  Descriptor launcher;  ///< its process, if it runs on this machine
+  Descriptor supervisor;  ///< its process, if it runs on this machine
   std::string lock_file;
   std::chrono::steady_clock::time_point deadline;  ///< when it should have ended
 };
 
-/// Tells the launcher of a running task to stop it, with this signal as the reason: SIGINT, SIGTERM
-/// or SIGHUP. A second request skips the ranks' grace period.
+/// Tells the supervisor of a running task to stop it, with this signal as the reason: SIGINT,
+/// SIGTERM or SIGHUP. A second request skips the ranks' grace period.
 Result<ToldToStop> tell_to_stop(const SqliteTaskStore& store, TaskRecord task, int signal);
 
 /// Waits for the end of the task and reports it: code 75 if it does not come in time. Nothing if
-/// the launcher died first: then the task is not being stopped.
+/// the supervisor died first: then the task is not being stopped.
 std::optional<ExitCode> await_end(const ToldToStop& told);
 
 /// Stops a task in any state and reports the result: a running task, an unattended one, or what an

@@ -110,7 +110,7 @@ void Agent::receive(const message::Prepare& m) {
 
 // The first attempt that wants the context starts the search for it; others that come meanwhile
 // wait for the same result. If no attempt waits any more, or the search has failed, the next
-// attempt starts it anew, since its launcher does not know how much has been taken.
+// attempt starts it anew, since its supervisor does not know how much has been taken.
 void Agent::provide_context(AgentAttempt& attempt) {
   if (!attempt.prepared().context || context_ == ContextState::there)
     return attempt.begin_check(context_directory_);
@@ -198,9 +198,9 @@ void Agent::receive(const message::DropLeases& m) {
 void Agent::receive(const message::Go& m) {
   AgentAttempt* attempt = find(m.of);
   if (attempt == nullptr) return;
-  // A launcher that says Go has heard that this host is ready.
+  // A supervisor that says Go has heard that this host is ready.
   trusted_at_ = std::max(trusted_at_, attempt->ready_at());
-  // The message may have travelled so long that the launcher has given this host up.
+  // The message may have travelled so long that the supervisor has given this host up.
   const bool is_late = window_.count() > 0 && window_ < for_ever && now_ >= fence_at();
   if (is_late)
     attempt->go_too_late(now_);
@@ -234,7 +234,7 @@ void Agent::receive(const message::Stop& m) {
 void Agent::receive(const message::Forget& m) {
   const AgentAttempt* attempt = find(m.of);
   if (attempt == nullptr || !attempt->is_finished()) return;
-  // The launcher may not have heard of the survivor yet.
+  // The supervisor may not have heard of the survivor yet.
   if (attempt->survivor()) return;
   attempts_.erase(m.of);
   output_.forget(m.of);
@@ -280,7 +280,7 @@ void Agent::handle(const agent_event::TreeKilled& event) {
 
 void Agent::receive(const message::Acknowledge& m) {
   const bool was_empty = output_.empty();
-  if (!output_.acknowledge(m.chunk, m.credit, m.synced)) return give_up_launcher();
+  if (!output_.acknowledge(m.chunk, m.credit, m.synced)) return give_up_supervisor();
   if (!was_empty && output_.empty()) all_taken_at_ = now_;
   send_output();
 }
@@ -322,7 +322,7 @@ void Agent::tell_blocked() {
 }
 
 void Agent::receive(const message::Bye&) {
-  if (has_processes()) return give_up_launcher();
+  if (has_processes()) return give_up_supervisor();
   leave();
 }
 
@@ -331,7 +331,7 @@ void Agent::handle(const agent_event::Tick&) {
     attempt.go_on_stopping(now_);
     take_actions(attempt);
   }
-  watch_launcher();
+  watch_supervisor();
 }
 
 void Agent::leave() {

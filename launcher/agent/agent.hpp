@@ -24,7 +24,7 @@ struct AgentIdentity {
   std::int64_t uid = 0;  ///< of its ranks as well
 };
 
-/// The relation of the agent to its launcher. The states of its attempts are `AgentAttemptState`.
+/// The relation of the agent to its supervisor. The states of its attempts are `AgentAttemptState`.
 enum class AgentState { waiting, serving, abandoned, gone };
 const StateTable<AgentState>& agent_states();
 
@@ -34,22 +34,22 @@ const StateTable<AgentState>& agent_states();
 /// changes nothing.
 class Agent {
  public:
-  /// Without a reconnect window, a launcher that is silent for this long is lost. Its heartbeats
+  /// Without a reconnect window, a supervisor that is silent for this long is lost. Its heartbeats
   /// come every two seconds.
   static constexpr milliseconds silence_limit{40'000};
-  /// If the launcher's stream ends within this time after its last message, the launcher has died;
-  /// otherwise the network has failed.
+  /// If the supervisor's stream ends within this time after its last message, the supervisor has
+  /// died; otherwise the network has failed.
   static constexpr milliseconds sign_of_life{4'000};
 
-  /// When ranks may outlive any launcher: the agent leaves this long after the last rank has ended
-  /// or the launcher was last heard, whichever is later. By then no launcher is expected to fetch
-  /// the output.
+  /// When ranks may outlive any supervisor: the agent leaves this long after the last rank has
+  /// ended or the supervisor was last heard, whichever is later. By then no supervisor is expected
+  /// to fetch the output.
   static constexpr std::chrono::hours idle_limit{7 * 24};
 
-  /// Once the agent is dismissed and nothing runs any more, it waits this long for the launcher's
+  /// Once the agent is dismissed and nothing runs any more, it waits this long for the supervisor's
   /// goodbye.
   static constexpr milliseconds dismissal_limit{5'000};
-  /// Longest wait in all, from the dismissal on, for a launcher that has not taken all output, or
+  /// Longest wait in all, from the dismissal on, for a supervisor that has not taken all output, or
   /// is out of reach and may come back. A machine that shuts down kills the remaining processes
   /// after 90 s.
   static constexpr milliseconds longest_dismissal{60'000};
@@ -103,7 +103,7 @@ class Agent {
   void refuse(LinkId link, const message::Attach& m);
   bool is_stuck() const;
   message::LeftBehind left_behind() const;
-  /// Whether a message on this link comes from the current launcher.
+  /// Whether a message on this link comes from the current supervisor.
   bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
   void receive(const message::Probe& m);
@@ -132,7 +132,7 @@ class Agent {
       take_actions(*attempt);
     }
   }
-  /// Moves the attempt's actions to the agent's; drops its messages while there is no launcher.
+  /// Moves the attempt's actions to the agent's; drops its messages while there is no supervisor.
   void take_actions(AgentAttempt& attempt);
   std::optional<std::string> what_is_left_of(int trial) const;
   /// Why an attempt cannot begin now beside the existing ones; nothing: it can.
@@ -153,9 +153,9 @@ class Agent {
   Instant last_call_of(const AgentAttempt& attempt) const;
   bool is_awaited() const;
   void tell_fence();
-  void watch_launcher();
+  void watch_supervisor();
   void watch_attempt(AgentAttempt& attempt);
-  void give_up_launcher();
+  void give_up_supervisor();
   void fail_attempts(const std::string& reason);
   Instant dismissal_end() const;
   bool has_news_to_tell() const;
@@ -172,23 +172,23 @@ class Agent {
   std::set<int> holding_;      ///< trials that may hold leases of the host
   ContextState context_ = ContextState::unknown;
   std::string context_directory_;
-  std::optional<LinkId> link_;  ///< to the launcher
+  std::optional<LinkId> link_;  ///< to the supervisor
   std::uint64_t epoch_ = 0;     ///< of the last Attach
   std::uint64_t connection_ = 0;
-  std::string launcher_;  ///< its name for itself
+  std::string supervisor_;  ///< its name for itself
   std::optional<message::AgentFailed> failure_;
   bool has_started_ = false;       ///< some attempt was told to start
   milliseconds window_{0};         ///< `fence_window` of the last Prepare
   milliseconds launcher_wait_{0};  ///< of the last Prepare
   OutputPacking output_packing_ = OutputPacking::none;
   Instant attached_at_{0};
-  /// The launcher has heard from this agent since then; the fence counts from it.
+  /// The supervisor has heard from this agent since then; the fence counts from it.
   Instant trusted_at_{0};
   std::optional<Instant> told_fence_;
-  std::optional<Instant> death_at_;  ///< the launcher has died: waited for until then
+  std::optional<Instant> death_at_;  ///< the supervisor has died: waited for until then
   Instant killed_at_{0};             ///< when an attempt was last told to be killed
   Instant idle_since_{0};            ///< when the last processes ended
-  Instant all_taken_at_{0};          ///< when the launcher last had all output
+  Instant all_taken_at_{0};          ///< when the supervisor last had all output
   std::optional<Instant> dismissed_at_;
   bool has_said_blocked_ = false;
   std::optional<Instant> told_usage_at_;  ///< on this connection

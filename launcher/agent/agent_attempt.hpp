@@ -15,15 +15,15 @@
 
 namespace train {
 
-/// How far an attempt is on one host. When the launcher says stop or is lost, or the agent itself
+/// How far an attempt is on one host. When the supervisor says stop or is lost, or the agent itself
 /// fails, the attempt goes to `killing`, or straight to the end if nothing was started.
 enum class AgentAttemptState { waiting, checking, ready, running, killing, flushing, finished };
 const StateTable<AgentAttemptState>& agent_attempt_states();
 
 /// The decisions about one attempt on one host: its ranks, from Prepare to Finished. `Agent` has
-/// several attempts and handles what they share: the launcher, the context, the output. Each call
-/// leaves its actions in `take_actions`. Messages are sent only while there is a launcher; those
-/// that a launcher must know are also kept in `facts`.
+/// several attempts and handles what they share: the supervisor, the context, the output. Each call
+/// leaves its actions in `take_actions`. Messages are sent only while there is a supervisor; those
+/// that a supervisor must know are also kept in `facts`.
 class AgentAttempt {
  public:
   AgentAttempt(AttemptId of, message::Prepare prepare);
@@ -52,7 +52,7 @@ class AgentAttempt {
   bool is_stopping() const { return stopped_at_.has_value(); }
   /// While ranks are being stopped: when they get the signal, or are killed.
   std::optional<Instant> next_deadline() const { return signal_at_ ? signal_at_ : kill_at_; }
-  /// When this host became ready: a launcher that says Go is known to have heard from it then.
+  /// When this host became ready: a supervisor that says Go is known to have heard from it then.
   Instant ready_at() const { return ready_at_; }
   /// What a rank executes when it is started: its environment lacks only the host's session
   /// environment, and every at-launch value is filled in.
@@ -79,17 +79,18 @@ class AgentAttempt {
   void take_leases();
   void drop_leases();
   void go(const message::Go& m);
-  /// Go came too late: the launcher may already have declared these ranks dead, so none is started.
+  /// Go came too late: the supervisor may already have declared these ranks dead, so none is
+  /// started.
   void go_too_late(Instant now);
   void stop(const message::Stop& how, Instant now);
-  /// The agent stops the ranks by itself, with the notice and grace that the launcher gave for
+  /// The agent stops the ranks by itself, with the notice and grace that the supervisor gave for
   /// that. If time is `left`, the ranks are dead by its end: the grace takes as much of it as it
   /// may, the notice gets the rest.
   void stop_by_itself(message::OwnStop why, std::optional<milliseconds> left, Instant now);
   /// The agent has failed: the last actions may not have been carried out, so those that end the
   /// attempt are repeated.
   void fail(Instant now);
-  /// There is no launcher any more: nothing is started, and running ranks are stopped.
+  /// There is no supervisor any more: nothing is started, and running ranks are stopped.
   void abandon(Instant now);
   /// Time has passed: sends the signal or kills when due.
   void go_on_stopping(Instant now);
@@ -97,8 +98,8 @@ class AgentAttempt {
   void output_is_written();
   /// The end of the attempt is told only after its output is written.
   bool awaits_output() const { return is_flushing() || owes_end_; }
-  /// `lacks_output`: the launcher that has attached lacks output of this attempt. Then the end, if
-  /// there was one, is told again after that output.
+  /// `lacks_output`: the supervisor that has attached lacks output of this attempt. Then the end,
+  /// if there was one, is told again after that output.
   void owe_end(bool lacks_output) { owes_end_ = lacks_output && has_told_end_; }
   void pause_reading();
   void resume_reading();
@@ -107,7 +108,7 @@ class AgentAttempt {
   /// `most_usages` ranks at a time.
   bool has_usage_to_tell() const { return has_processes() && !untold_usage_.empty(); }
   void tell_usage();
-  /// The launcher that has attached knows no usage yet: all of it is told again.
+  /// The supervisor that has attached knows no usage yet: all of it is told again.
   void tell_usage_anew();
 
   std::vector<AgentAction> take_actions() { return std::exchange(actions_, {}); }

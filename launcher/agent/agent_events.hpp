@@ -16,14 +16,14 @@
 
 namespace train {
 
-/// A stream from a launcher: a number that is never reused.
+/// A stream from a supervisor: a number that is never reused.
 using LinkId = int;
 
 /// What happens to an agent. Instants are on the agent's own clock. Events that concern one attempt
 /// name it.
 namespace agent_event {
-/// A stream from a launcher has ended: the launcher left or died, or the connection broke. Not sent
-/// for a stream that the agent or its driver has closed.
+/// A stream from a supervisor has ended: the supervisor left or died, or the connection broke. Not
+/// sent for a stream that the agent or its driver has closed.
 struct LinkDown {
   LinkId link = 0;
 };
@@ -163,7 +163,7 @@ using AgentEvent =
 
 /// What an agent asks of its driver, in order.
 namespace agent_action {
-/// Send on this link, which is the launcher's from now on.
+/// Send on this link, which is the supervisor's from now on.
 struct UseLink {
   LinkId link = 0;
 };

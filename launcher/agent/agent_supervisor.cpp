@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent and its launcher: which connection counts, what a new one is told, and what happens to
-// the ranks without a launcher.
+// The agent and its supervisor: which connection counts, what a new one is told, and what happens
+// to the ranks without a supervisor.
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
@@ -26,7 +26,7 @@ void Agent::handle(const agent_event::Received& event) {
   std::visit([this](const auto& m) { receive(m); }, event.message);
 }
 
-// A client that sends anything before Attach is not a launcher. A launcher that was given up is
+// A client that sends anything before Attach is not a supervisor. A supervisor that was given up is
 // ignored; its connection ends with this process.
 bool Agent::is_heard(LinkId link) {
   if (link_ == link) {
@@ -42,7 +42,7 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   const bool is_same_epoch = epoch_ > 0 && m.epoch == epoch_;
   const bool is_newer = m.epoch > epoch_ || (is_same_epoch && m.connection > connection_);
   const bool is_foreign = epoch_ > 0 && m.version != wire_version;
-  if (link_ == link) return give_up_launcher();
+  if (link_ == link) return give_up_supervisor();
   if (state_ == AgentState::abandoned || !is_newer || is_foreign) return refuse(link, m);
   if (link_) {
     agent_action::CloseLink close{*link_};
@@ -52,7 +52,7 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   link_ = link;
   epoch_ = m.epoch;
   connection_ = m.connection;
-  launcher_ = m.launcher;
+  supervisor_ = m.launcher;
   last_heard_ = attached_at_ = now_;
   death_at_.reset();
   state_.become(AgentState::serving);
@@ -67,20 +67,20 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   // Output of forgotten attempts is not sent.
   auto positions = m.positions;
   std::erase_if(positions, [this](const auto& at) { return !attempts_.contains(at.of); });
-  if (!output_.resume(positions, m.credit)) return give_up_launcher();
+  if (!output_.resume(positions, m.credit)) return give_up_supervisor();
   tell_facts();
   send_output();
 }
 
-// The epoch of a launcher with another protocol version is not known: it gets only a Hello with
-// this version. A launcher that was given up, or its successor, may wait here for the end of the
+// The epoch of a supervisor with another protocol version is not known: it gets only a Hello with
+// this version. A supervisor that was given up, or its successor, may wait here for the end of the
 // ranks: it gets no answer while that end may come soon, and has to try again.
 void Agent::refuse(LinkId link, const message::Attach& m) {
   agent_action::CloseLink close{link};
   if (m.version != wire_version)
     close.last_word = message::Hello{wire_version, {}, {}, 0};
   else if (m.epoch < epoch_)
-    close.last_word = message::Displaced{epoch_, launcher_};
+    close.last_word = message::Displaced{epoch_, supervisor_};
   else if (state_ == AgentState::abandoned && is_stuck())
     close.last_word = within_limits(left_behind());
   act(std::move(close));
@@ -100,7 +100,7 @@ message::LeftBehind Agent::left_behind() const {
   return left;
 }
 
-// A launcher whose machine lost power may lack output that was acknowledged before: the end of an
+// A supervisor whose machine lost power may lack output that was acknowledged before: the end of an
 // attempt is then told after that output.
 void Agent::tell_facts() {
   for (auto& [of, attempt] : attempts_) {
@@ -135,7 +135,7 @@ void Agent::receive(const message::Ping& m) {
 }
 
 // Sent after the pong, which serves to compare the clocks. Once a later pong has arrived at the
-// launcher, the usage sent before it has arrived too.
+// supervisor, the usage sent before it has arrived too.
 void Agent::tell_usage(const message::Ping& m) {
   if (told_usage_at_ && m.newest_pong <= *told_usage_at_) return;
   for (auto& [of, attempt] : attempts_) {
@@ -158,23 +158,23 @@ bool Agent::may_send_output() const {
 void Agent::handle(const agent_event::LinkDown& event) {
   if (state_ == AgentState::waiting) return leave();  // its starter has gone
   if (link_ != event.link) return;
-  if (!is_window_open()) return give_up_launcher();
+  if (!is_window_open()) return give_up_supervisor();
   link_.reset();
   const bool has_died = now_ - last_heard_ <= sign_of_life;
   if (has_died && launcher_wait_ < for_ever) death_at_ = now_ + launcher_wait_;
 }
 
-// The output of the ranks reaches the launcher until they have ended, however long that takes. A
+// The output of the ranks reaches the supervisor until they have ended, however long that takes. A
 // second dismissal ends all waiting.
 void Agent::handle(const agent_event::Dismissed&) {
   const bool has_news =
       state_ == AgentState::serving && (has_processes() || !output_.empty() || has_news_to_tell());
-  if (dismissed_at_ || !has_news) return give_up_launcher();
+  if (dismissed_at_ || !has_news) return give_up_supervisor();
   dismissed_at_ = now_;
   fail_attempts("a signal has told it to end");
 }
 
-// Of a launcher that is away it is not known whether it has heard of the ends.
+// Of a supervisor that is away it is not known whether it has heard of the ends.
 bool Agent::has_news_to_tell() const {
   const bool is_away = !link_ || now_ - last_heard_ > sign_of_life;
   return is_away ? is_awaited() && !attempts_.empty() : !output_.empty();
@@ -187,7 +187,7 @@ Instant Agent::dismissal_end() const {
   return std::clamp(std::max(attached_at_, all_taken_at_) + dismissal_limit, soonest, latest);
 }
 
-void Agent::give_up_launcher() {
+void Agent::give_up_supervisor() {
   link_.reset();
   // The output of the ranks is discarded from here on; the pipes are still drained, so that a full
   // pipe does not keep a rank from ending.
@@ -201,15 +201,15 @@ void Agent::give_up_launcher() {
   }
 }
 
-// Time has passed: checks the deadlines of the launcher and of the attempts.
-void Agent::watch_launcher() {
+// Time has passed: checks the deadlines of the supervisor and of the attempts.
+void Agent::watch_supervisor() {
   for (auto& [of, attempt] : attempts_) {
     watch_attempt(attempt);
     take_actions(attempt);
   }
   if (dismissed_at_ && !has_processes() && now_ >= dismissal_end()) return leave();
   if (!is_window_open()) {
-    if (link_ && now_ >= last_heard_ + silence_limit) give_up_launcher();
+    if (link_ && now_ >= last_heard_ + silence_limit) give_up_supervisor();
     return;
   }
   const bool is_dead = death_at_ && now_ >= *death_at_;
@@ -219,7 +219,7 @@ void Agent::watch_launcher() {
 
 void Agent::watch_attempt(AgentAttempt& attempt) {
   if (!has_window() || !attempt.is_running()) return;
-  // Even after the launcher was given up: from now on it may declare the ranks dead.
+  // Even after the supervisor was given up: from now on it may declare the ranks dead.
   if (now_ >= fence_at())
     return attempt.stop_by_itself(message::OwnStop::silence, milliseconds(0), now_);
   if (!is_window_open() || attempt.is_stopping()) return;

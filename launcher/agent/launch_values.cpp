@@ -16,7 +16,7 @@ namespace train {
 
 namespace {
 
-// Maps slots "0,1" to devices "2,3". A slot without a device is skipped: the launcher knew the
+// Maps slots "0,1" to devices "2,3". A slot without a device is skipped: the supervisor knew the
 // number of devices when it sent Go.
 std::string devices_of_slots(std::string_view slots, const std::vector<int>& devices) {
   std::string text;
@@ -51,7 +51,7 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
   const SlotMeaning slots = go.slots.value_or(SlotMeaning::places);
   switch (entry.at_launch) {
     case AtLaunch::no:
-    case AtLaunch::hyperparameters:  // the launcher fills these in before it sends anything
+    case AtLaunch::hyperparameters:  // the supervisor fills these in before it sends anything
     case AtLaunch::checkpoint_directory:
       break;
     case AtLaunch::task_id:

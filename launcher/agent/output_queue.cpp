@@ -129,7 +129,7 @@ void OutputQueue::note_end(Block& block, const RankOfAttempt& rank, std::uint64_
 }
 
 // Output of forgotten attempts is not needed.
-bool OutputQueue::is_known_to_launcher(const Block& block) const {
+bool OutputQueue::is_known_to_supervisor(const Block& block) const {
   if (block.attempts.empty()) return true;
   if (block.ends.size() > most_ends) return false;
   return std::all_of(block.ends.begin(), block.ends.end(), [&](const auto& entry) {
@@ -142,7 +142,7 @@ std::shared_ptr<const OutputChunk> OutputQueue::take() {
   while (sent_cost_ < credit_) {
     if (next_block_ == end_of_blocks()) return take_last();
     Block& next = block(next_block_);
-    if (next_chunk_ == 0 && is_known_to_launcher(next) && !is_open(next_block_)) {
+    if (next_chunk_ == 0 && is_known_to_supervisor(next) && !is_open(next_block_)) {
       if (last_number_ == 0 && !next.ends.empty()) asks_after_ = next.ends.front().first;
       go_to_next_block();
       continue;

@@ -25,12 +25,12 @@ struct RankOfAttempt {
   auto operator<=>(const RankOfAttempt&) const = default;
 };
 
-/// Output of the ranks of one host on its way to the launcher. It is kept until the launcher has
-/// synced it, whatever happens to the connection or the launcher. It is bounded: first in memory,
-/// then on the host's disk. "Bounded", "never blocks" and "never loses" exclude each other: when
-/// both are used up, the owner stops reading the ranks' pipes, or, if the user prefers, new output
-/// is dropped. Dropped output still has positions, and the launcher is told of the gap. The newest
-/// output of each rank is kept even then, and is sent after the gap.
+/// Output of the ranks of one host on its way to the supervisor. It is kept until the supervisor
+/// has synced it, whatever happens to the connection or the supervisor. It is bounded: first in
+/// memory, then on the host's disk. "Bounded", "never blocks" and "never loses" exclude each other:
+/// when both are used up, the owner stops reading the ranks' pipes, or, if the user prefers, new
+/// output is dropped. Dropped output still has positions, and the supervisor is told of the gap.
+/// The newest output of each rank is kept even then, and is sent after the gap.
 ///
 /// The queue decides what is written to the disk and read back; its owner carries that out outside
 /// of the event loop and reports the answers.
@@ -47,12 +47,12 @@ class OutputQueue {
   /// are merged while they wait.
   void push(const RankOfAttempt& rank, OutputStream stream, std::string_view bytes, Instant now);
   /// The next chunk to send on this connection, numbered, while there is credit; else null. The
-  /// chunk does not change until `resume`. A chunk without bytes asks the launcher to acknowledge
+  /// chunk does not change until `resume`. A chunk without bytes asks the supervisor to acknowledge
   /// as synced what was sent on earlier connections.
   std::shared_ptr<const OutputChunk> take();
-  /// The launcher has written what was sent on this connection up to `number`, and synced it up to
-  /// `synced`; `credit` is how much may be sent on this connection in all. A number that was never
-  /// sent is refused (false).
+  /// The supervisor has written what was sent on this connection up to `number`, and synced it up
+  /// to `synced`; `credit` is how much may be sent on this connection in all. A number that was
+  /// never sent is refused (false).
   bool acknowledge(std::uint64_t number, std::uint64_t credit, std::uint64_t synced);
   /// A new connection begins: what is kept is sent again, except for what lies before the
   /// positions. A position beyond the rank's output is refused (false).
@@ -88,7 +88,7 @@ class OutputQueue {
  private:
   struct Rank {
     std::uint64_t end = 0;  ///< bytes that it has printed
-    /// Bytes of it that the launcher was sent on this connection, or has anyway.
+    /// Bytes of it that the supervisor was sent on this connection, or has anyway.
     std::uint64_t passed = 0;
   };
   /// Consecutive chunks: in memory, on the disk, or both.
@@ -117,7 +117,7 @@ class OutputQueue {
               std::uint64_t begin, Instant now);
   void note_end(Block& block, const RankOfAttempt& rank, std::uint64_t end);
   void keep(std::map<RankOfAttempt, OutputTail>::iterator tail);
-  bool is_known_to_launcher(const Block& block) const;
+  bool is_known_to_supervisor(const Block& block) const;
   std::shared_ptr<const OutputChunk> take_from(Block& block);
   std::shared_ptr<const OutputChunk> take_last();
   std::shared_ptr<const OutputChunk> take_last_gap();

@@ -117,7 +117,7 @@ void OutputQueue::read_ahead() {
   const std::uint64_t end = std::min(end_of_blocks(), next_block_ + blocks_ahead);
   for (std::uint64_t number = next_block_; number < end; ++number) {
     Block& wanted = block(number);
-    if (wanted.is_in_memory || wanted.is_reading || is_known_to_launcher(wanted)) continue;
+    if (wanted.is_in_memory || wanted.is_reading || is_known_to_supervisor(wanted)) continue;
     // The next block is read even if there is no memory for it; otherwise the queue would be stuck.
     if (number > next_block_ && memory_ >= capacity_) return;
     wanted.is_reading = true;

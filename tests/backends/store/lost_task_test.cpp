@@ -18,8 +18,8 @@ using namespace train;
 
 namespace {
 
-/// A launcher in a process of its own, with one running task.
-Lingering launcher_of(const std::string& root, const std::string& id) {
+/// A supervisor in a process of its own, with one running task.
+Lingering supervisor_of(const std::string& root, const std::string& id) {
   return Lingering([&] {
     static std::unique_ptr<SqliteTaskStore> store;  // must outlive this function in the child
     store = open_store(root);
@@ -32,8 +32,8 @@ Lingering launcher_of(const std::string& root, const std::string& id) {
 }
 
 /// The same, whose ranks outlive it for so long, and with these records in its journal.
-Lingering launcher_of(const std::string& root, const std::string& id, std::int64_t outlives_ms,
-                      const std::vector<JournalRecord>& records) {
+Lingering supervisor_of(const std::string& root, const std::string& id, std::int64_t outlives_ms,
+                        const std::vector<JournalRecord>& records) {
   return Lingering([&] {
     static std::unique_ptr<SqliteTaskStore> store;  // must outlive this function in the child
     store = open_store(root);
@@ -62,7 +62,7 @@ void set_modified(const std::string& path, UnixMillis when) {
   REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
 }
 
-/// What a launcher that lived so long ago has left in its lock file, by the clock of this boot or
+/// What a supervisor that lived so long ago has left in its lock file, by the clock of this boot or
 /// another, or as an earlier train has it (""). By the wall clock it was `wall`.
 void set_last_life(const std::string& lock, const std::string& boot, std::chrono::milliseconds ago,
                    UnixMillis wall) {
@@ -78,25 +78,25 @@ void set_last_life(const std::string& lock, const std::string& boot, std::chrono
 
 TEST_CASE("a task whose launcher lives is running, whoever asks") {
   const TemporaryDirectory directory;
-  Lingering launcher = launcher_of(directory.path(), "abcd2345");
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345");
   const auto store = open_store(directory.path());
   CHECK(store->find("abcd")->state == TaskState::running);
-  CHECK(store->find("abcd")->launcher_pid == launcher.pid());
+  CHECK(store->find("abcd")->launcher_pid == supervisor.pid());
   REQUIRE(store->list(false)->tasks.size() == 1);
   CHECK(store->list(false)->tasks.front().state == TaskState::running);
 }
 
 TEST_CASE("a task whose launcher was killed is lost, and recorded so") {
   const TemporaryDirectory directory;
-  Lingering launcher = launcher_of(directory.path(), "abcd2345");
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345");
   const auto store = open_store(directory.path());
-  const std::string pid = std::to_string(launcher.pid());
+  const std::string pid = std::to_string(supervisor.pid());
   // A rank wrote last a day from now: that was the task's last sign of life.
   const UnixMillis tomorrow = (time(nullptr) + 86'400) * UnixMillis{1000};
   const std::string log = rank_log_file(store->log_directory("abcd2345"), 0);
   std::ofstream(log) << "step 1\n";
   set_modified(log, tomorrow);
-  launcher.kill();
+  supervisor.kill();
 
   const auto by_list = GENERATE(true, false);
   const auto task =
@@ -114,10 +114,10 @@ TEST_CASE("a task whose launcher was killed is lost, and recorded so") {
 TEST_CASE(
     "a task whose ranks outlive its launcher is unattended, and nothing is recorded of that") {
   const TemporaryDirectory directory;
-  Lingering launcher = launcher_of(directory.path(), "abcd2345", for_ever.count(), ranks_run);
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345", for_ever.count(), ranks_run);
   const auto store = open_store(directory.path());
   CHECK_FALSE(store->find("abcd")->is_unattended);
-  launcher.kill();
+  supervisor.kill();
   for (const TaskRecord& task :
        {store->find("abcd").value(), store->list(false).value().tasks.front()}) {
     CHECK(task.is_unattended);
@@ -126,7 +126,7 @@ TEST_CASE(
     CHECK_FALSE(task.ended);
   }
   CHECK(std::filesystem::exists(store->bundle_folder("abcd2345")));
-  // Until another launcher has it.
+  // Until another supervisor has it.
   REQUIRE(store->adopt("abcd2345"));
   CHECK_FALSE(open_store(directory.path())->find("abcd")->is_unattended);
   TaskRecord task = store->find("abcd").value();
@@ -140,8 +140,8 @@ TEST_CASE("an unattended task that was told to stop is said to be stopping") {
   const TemporaryDirectory directory;
   auto records = ranks_run;
   records.emplace_back(StopRequested{SIGTERM});
-  Lingering launcher = launcher_of(directory.path(), "abcd2345", for_ever.count(), records);
-  launcher.kill();
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345", for_ever.count(), records);
+  supervisor.kill();
   const auto task = open_store(directory.path())->find("abcd2345");
   CHECK(task->is_unattended);
   CHECK(task->state == TaskState::stopping);
@@ -158,8 +158,8 @@ TEST_CASE("a task of which no rank can run any more is lost") {
       {for_ever.count(), {}},
       {for_ever.count(), {Supervised{1}, AttemptBegun{0}}},
   }));
-  Lingering launcher = launcher_of(directory.path(), "abcd2345", row.outlives_ms, row.records);
-  launcher.kill();
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345", row.outlives_ms, row.records);
+  supervisor.kill();
   const auto store = open_store(directory.path());
   CHECK(store->find("abcd")->state == TaskState::lost);
   CHECK_FALSE(std::filesystem::exists(store->bundle_folder("abcd2345")));
@@ -225,8 +225,8 @@ TEST_CASE("a task whose launcher died with its end in the journal alone has that
   }));
   std::vector<JournalRecord> records = ranks_run;
   records.insert(records.end(), row.records.begin(), row.records.end());
-  Lingering launcher = launcher_of(directory.path(), "abcd2345", row.outlives_ms, records);
-  launcher.kill();
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345", row.outlives_ms, records);
+  supervisor.kill();
   for (int look = 0; look < 2; ++look) {
     const auto task = open_store(directory.path())->find("abcd").value();
     CHECK(task.state == row.state);
@@ -241,8 +241,8 @@ TEST_CASE("a task whose launcher died with its end in the journal alone has that
 TEST_CASE("a task is unattended for as long as its ranks may outlive its launcher, then lost") {
   using std::chrono::milliseconds;
   const TemporaryDirectory directory;
-  Lingering launcher = launcher_of(directory.path(), "abcd2345", 600'000, ranks_run);
-  launcher.kill();
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345", 600'000, ranks_run);
+  supervisor.kill();
   const auto store = open_store(directory.path());
   const std::string lock_file = store->lock_file("abcd2345");
   CHECK(store->find("abcd")->is_unattended);
@@ -283,8 +283,8 @@ TEST_CASE("a task of another boot is lost when both clocks say that its ranks ha
       {up - 5'000, -day, false},             // nor where that was set back
       {for_ever.count(), 500 * day, false},  // these are ended by nobody's clock
   }));
-  Lingering launcher = launcher_of(directory.path(), "abcd2345", row.outlives_ms, ranks_run);
-  launcher.kill();
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345", row.outlives_ms, ranks_run);
+  supervisor.kill();
   const auto store = open_store(directory.path());
   run_sql(directory.path() + "/tasks.db", "UPDATE task SET updated = 0");
   const std::string boot = GENERATE("", "0e1d6a4c-8a6b-4c0f-9d0e-3f1f2b7a9c55");
@@ -297,8 +297,8 @@ TEST_CASE("a task of another boot is lost when both clocks say that its ranks ha
 
 TEST_CASE("a launcher that could not note that it lived has lived as long as it wrote into logs") {
   const TemporaryDirectory directory;
-  Lingering launcher = launcher_of(directory.path(), "abcd2345", 600'000, ranks_run);
-  launcher.kill();
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345", 600'000, ranks_run);
+  supervisor.kill();
   const auto store = open_store(directory.path());
   const std::string log = rank_log_file(store->log_directory("abcd2345"), 0);
   const UnixMillis wall = time(nullptr) * UnixMillis{1000} - 3'600'000;
@@ -313,8 +313,8 @@ TEST_CASE("a launcher that could not note that it lived has lived as long as it 
 TEST_CASE("a task whose journal is damaged may go on for as long as its ranks may") {
   const TemporaryDirectory directory;
   const auto outlives_ms = GENERATE(std::int64_t{600'000}, for_ever.count());
-  Lingering launcher = launcher_of(directory.path(), "abcd2345", outlives_ms, ranks_run);
-  launcher.kill();
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345", outlives_ms, ranks_run);
+  supervisor.kill();
   const auto store = open_store(directory.path());
   run_sql(directory.path() + "/tasks.db", "UPDATE journal SET entry = 'x' WHERE number = 2");
   CHECK(store->find("abcd")->is_unattended);

@@ -47,8 +47,8 @@ Entries entries_of(SqliteTaskStore& store, const std::string& id) {
   return *entries;
 }
 
-/// A launcher in a process of its own, with a task whose journal has two entries.
-Lingering launcher_of(const std::string& root, const std::string& id) {
+/// A supervisor in a process of its own, with a task whose journal has two entries.
+Lingering supervisor_of(const std::string& root, const std::string& id) {
   return Lingering([&] {
     static std::unique_ptr<SqliteTaskStore> store;  // must outlive this function in the child
     store = open_store(root);
@@ -132,10 +132,10 @@ TEST_CASE("a durable entry is on the disk when it is written, and others cost no
 
 TEST_CASE("a task whose launcher has died is adopted, with its journal") {
   const TemporaryDirectory directory;
-  Lingering launcher = launcher_of(directory.path(), "abcd2345");
+  Lingering supervisor = supervisor_of(directory.path(), "abcd2345");
   const auto store = open_store(directory.path());
   CHECK(class_of(store->adopt("abcd2345")) == ErrorClass::busy);
-  launcher.kill();
+  supervisor.kill();
   REQUIRE(store->adopt("abcd2345"));
   REQUIRE(store->adopt("abcd2345"));  // it is this process' already
   CHECK(entries_of(*store, "abcd2345") == Entries{"one", "two"});
@@ -164,7 +164,7 @@ TEST_CASE("of many that adopt a task at the same time one does", "[once]") {
   const TemporaryDirectory directory;
   for (int round = 0; round < 10; ++round) {
     const std::string id = "abcd234" + std::to_string(round % 8) + (round > 7 ? "x" : "");
-    { const Lingering launcher = launcher_of(directory.path(), id); }
+    { const Lingering supervisor = supervisor_of(directory.path(), id); }
     int start[2];
     int won[2];
     REQUIRE(pipe(start) == 0);
@@ -331,7 +331,7 @@ TEST_CASE("whose a task is tells its lock file, also where its lock lies") {
   const std::string lock = first->lock_file("abcd2345");
   SECTION("which nobody has adopted") {
     std::filesystem::remove(lock);
-    CHECK(mark());  // that is no other launcher
+    CHECK(mark());  // that is no other supervisor
     CHECK(first->update(task));
     return;
   }
@@ -358,7 +358,7 @@ TEST_CASE("of launchers that follow each other each has its own mark") {
   const TaskRecord task = some_task(**first, "abcd2345");
   REQUIRE((*first)->create(task));
   first.reset();
-  for (int launcher = 0; launcher < 2; ++launcher) {
+  for (int supervisor = 0; supervisor < 2; ++supervisor) {
     const auto next = open_store(directory.path());
     REQUIRE(next->adopt("abcd2345"));
     CHECK(next->own_mark("abcd2345")());

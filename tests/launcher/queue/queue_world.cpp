@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto look_pause = 100ms;      // of a host at its own locks
-constexpr auto launcher_silence = 30s;  // after which a host takes a launcher for dead
+constexpr auto look_pause = 100ms;        // of a host at its own locks
+constexpr auto supervisor_silence = 30s;  // after which a host takes a launcher for dead
 constexpr auto host_sign_of_life = 5s;
 constexpr auto trouble_ends = 120s;
 constexpr auto longest_task = 20s;
@@ -135,7 +135,7 @@ void QueueWorld::play() {
   }
   if (!broken_.empty()) return;
   // What nobody waits for any more is gone once all ends were seen.
-  const Instant seen = time_.now() + launcher_silence + 2 * most_delay_ + 1s;
+  const Instant seen = time_.now() + supervisor_silence + 2 * most_delay_ + 1s;
   while (time_.now() < seen && time_.step()) {
   }
   for (const FakeHost& host : hosts_) {
@@ -203,8 +203,8 @@ void QueueWorld::perform(int task, const waiter_action::Open& action) {
 void QueueWorld::perform(int task, const waiter_action::Close& action) {
   auto& link = at(task).links[static_cast<std::size_t>(action.host)];
   if (!link) return;
-  link->is_known_to_launcher = false;
-  const nanoseconds seen = link->is_silent ? nanoseconds(launcher_silence) : trip();
+  link->is_known_to_supervisor = false;
+  const nanoseconds seen = link->is_silent ? nanoseconds(supervisor_silence) : trip();
   after(seen, [this, gone = std::exchange(link, nullptr)] { remove_ticket(gone); });
 }
 
@@ -246,11 +246,11 @@ void QueueWorld::send_ticket(const std::shared_ptr<Link>& link) {
 }
 
 void QueueWorld::ticket_came(const std::shared_ptr<Link>& link, const Ticket& ticket) {
-  if (link->is_silent || !link->is_known_to_launcher) return;
+  if (link->is_silent || !link->is_known_to_supervisor) return;
   FakeHost& host = hosts_[static_cast<std::size_t>(link->host)];
   if (host.is_cut) {
     link->is_silent = true;
-    return after(chance_.up_to(launcher_silence), [this, link] { lose(link); });
+    return after(chance_.up_to(supervisor_silence), [this, link] { lose(link); });
   }
   const bool is_new = !std::exchange(link->is_on_host, true);
   if (is_new) {
@@ -303,11 +303,11 @@ void QueueWorld::report_to(const std::shared_ptr<Link>& link) {
   Held of_others = held;
   of_others.erase(link->task);
   const int idle = host.slots - total(of_others);
-  link->last_to_launcher = std::max(link->last_to_launcher, time_.now() + trip());
-  time_.at(link->last_to_launcher, [this, link, arrived_ns, idle, held = std::move(held),
-                                    others = std::move(others)]() mutable {
+  link->last_to_supervisor = std::max(link->last_to_supervisor, time_.now() + trip());
+  time_.at(link->last_to_supervisor, [this, link, arrived_ns, idle, held = std::move(held),
+                                      others = std::move(others)]() mutable {
     FakeTask& task = at(link->task);
-    if (link->is_silent || !link->is_known_to_launcher || task.is_dead || task.has_run) return;
+    if (link->is_silent || !link->is_known_to_supervisor || task.is_dead || task.has_run) return;
     const int index = own_index(task, link->host);
     task.known[static_cast<std::size_t>(index)] = std::move(held);
     task.arrivals[static_cast<std::size_t>(index)] = arrived_ns;
@@ -320,7 +320,7 @@ void QueueWorld::report_to(const std::shared_ptr<Link>& link) {
 // The launcher sees the end of a connection.
 void QueueWorld::lose(const std::shared_ptr<Link>& link) {
   FakeTask& task = at(link->task);
-  if (!std::exchange(link->is_known_to_launcher, false) || task.is_dead || task.has_run ||
+  if (!std::exchange(link->is_known_to_supervisor, false) || task.is_dead || task.has_run ||
       task.is_done)
     return;
   const int index = own_index(task, link->host);
@@ -335,8 +335,8 @@ void QueueWorld::cut(int host) {
   h.is_cut = true;
   for (const auto& link : h.tickets) {
     link->is_silent = true;
-    after(chance_.up_to(launcher_silence), [this, link] { remove_ticket(link); });
-    after(chance_.up_to(launcher_silence), [this, link] { lose(link); });
+    after(chance_.up_to(supervisor_silence), [this, link] { remove_ticket(link); });
+    after(chance_.up_to(supervisor_silence), [this, link] { lose(link); });
   }
 }
 

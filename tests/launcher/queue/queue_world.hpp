@@ -59,14 +59,14 @@ class QueueWorld {
   struct Link {
     int task = 0;
     int host = 0;
-    bool is_known_to_launcher = true;
+    bool is_known_to_supervisor = true;
     bool is_on_host = false;  ///< the host has its ticket
     bool is_silent = false;   ///< nothing arrives at either end any more
     Ticket ticket = {};
     std::int64_t arrived_ns = 0;
     std::optional<Instant> final_since = {};  ///< on the host
     Instant last_to_host{0};
-    Instant last_to_launcher{0};
+    Instant last_to_supervisor{0};
   };
   using Held = std::map<int, int>;  ///< slots, by task
   struct FakeHost {

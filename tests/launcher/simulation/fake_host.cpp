@@ -59,9 +59,9 @@ FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, 
       complaints_(complaints),
       agent_({"h" + std::to_string(index), "boot", 1}, scenario.output_capacity) {}
 
-LinkId FakeHost::connect(OneWay& to_launcher) {
+LinkId FakeHost::connect(OneWay& to_supervisor) {
   const bool is_first = !was_connected();
-  links_[++last_link_].to_launcher = &to_launcher;
+  links_[++last_link_].to_supervisor = &to_supervisor;
   if (is_first) meet_troubles();
   if (used_ == 0) {
     later(first_attach_limit, [this] {
@@ -232,7 +232,7 @@ void FakeHost::die() {
   if (gone_at_) return;
   gone_at_ = time_.now();
   for (auto& [id, process] : processes_) kill(id, process);
-  for (auto& [id, link] : links_) link.to_launcher->close();
+  for (auto& [id, link] : links_) link.to_supervisor->close();
   links_.clear();
 }
 
@@ -256,7 +256,7 @@ void FakeHost::arm_timer() {
 
 void FakeHost::send(std::string bytes) {
   if (const auto link = links_.find(used_); link != links_.end())
-    link->second.to_launcher->send(std::move(bytes));
+    link->second.to_supervisor->send(std::move(bytes));
 }
 
 void FakeHost::perform(const agent_action::UseLink& action) {
@@ -269,8 +269,8 @@ void FakeHost::perform(const agent_action::UseLink& action) {
 void FakeHost::perform(const agent_action::CloseLink& action) {
   const auto link = links_.find(action.link);
   if (link == links_.end()) return;
-  if (action.last_word) link->second.to_launcher->send(frame_of(*action.last_word));
-  link->second.to_launcher->close();
+  if (action.last_word) link->second.to_supervisor->send(frame_of(*action.last_word));
+  link->second.to_supervisor->close();
   links_.erase(link);
 }
 
@@ -696,7 +696,7 @@ void FakeHost::perform(const agent_action::ForgetAttempt& action) {
 void FakeHost::perform(const agent_action::Leave&) {
   if (gone_at_) return;
   gone_at_ = time_.now();
-  for (auto& [id, link] : links_) link.to_launcher->close();
+  for (auto& [id, link] : links_) link.to_supervisor->close();
   links_.clear();
 }
 

@@ -83,8 +83,8 @@ class FakeHost {
   FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index, int first_rank,
            Readiness& readiness, const KeptLogs& logs, std::vector<std::string>& complaints);
 
-  /// A connection is open; frames of the agent go into `to_launcher`.
-  LinkId connect(OneWay& to_launcher);
+  /// A connection is open; frames of the agent go into `to_supervisor`.
+  LinkId connect(OneWay& to_supervisor);
   /// Starts another agent where none is left.
   void revive();
   void receive(LinkId link, std::string_view bytes);
@@ -188,7 +188,7 @@ class FakeHost {
   std::vector<std::string>& complaints_;
   Agent agent_;
   struct Link {
-    OneWay* to_launcher = nullptr;
+    OneWay* to_supervisor = nullptr;
     /// Of each chunk that was sent on it, from number 1: whose it is, and where it ends.
     std::vector<std::pair<RankOfAttempt, std::uint64_t>> sent = {};
     FrameDecoder decoder{FrameSender::launcher};

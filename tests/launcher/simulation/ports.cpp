@@ -13,11 +13,11 @@ using namespace std::chrono_literals;
 
 class FakeTransport::Link final : public HostLink {
  public:
-  Link(FakeLauncher& launcher, Connection& connection)
-      : launcher_(launcher), connection_(connection) {}
+  Link(MortalProcess& supervisor, Connection& connection)
+      : supervisor_(supervisor), connection_(connection) {}
   ~Link() override {
     connection_.is_wanted = false;
-    if (!connection_.is_open || launcher_.is_dead()) return;
+    if (!connection_.is_open || supervisor_.is_dead()) return;
     connection_.to_host.close();
     connection_.from_host.forget();
   }
@@ -25,7 +25,7 @@ class FakeTransport::Link final : public HostLink {
   Link& operator=(const Link&) = delete;
 
   void send(std::string bytes) override {
-    if (!launcher_.acts()) return;
+    if (!supervisor_.acts()) return;
     if (connection_.is_open)
       connection_.to_host.send(std::move(bytes));
     else
@@ -34,7 +34,7 @@ class FakeTransport::Link final : public HostLink {
   std::size_t unsent_bytes() const override { return 0; }
 
  private:
-  FakeLauncher& launcher_;
+  MortalProcess& supervisor_;
   Connection& connection_;
 };
 
@@ -48,32 +48,32 @@ std::unique_ptr<HostLink> FakeTransport::open(const Host&, const AgentCall& call
       {[&made, &fake](std::string_view bytes) { fake.receive(made.link, bytes); },
        [&made, &fake] { fake.link_closed(made.link); }});
   made.from_host.deliver_to({[this, &made](std::string_view bytes) {
-                               if (launcher_.is_frozen())
-                                 return launcher_.run([this, &made, kept = std::string(bytes)] {
+                               if (supervisor_.is_frozen())
+                                 return supervisor_.run([this, &made, kept = std::string(bytes)] {
                                    if (is_wanted(made)) made.events.on_bytes(kept);
                                  });
                                if (is_wanted(made)) made.events.on_bytes(bytes);
                              },
                              [this, &made] {
-                               launcher_.run([this, &made] {
+                               supervisor_.run([this, &made] {
                                  if (is_wanted(made))
                                    made.events.on_closed(
                                        make_error(ErrorClass::host, "connection reset"));
                                });
                              }});
   made.is_sweep = call.verb == AgentCall::Verb::sweep;
-  if (!launcher_.acts()) return std::make_unique<Link>(launcher_, made);
+  if (!supervisor_.acts()) return std::make_unique<Link>(supervisor_, made);
   if (call.verb == AgentCall::Verb::attach)
     time_.at(std::max<Instant>(script.connect_delay, time_.now() + script.login_time),
              [this, &made] { connect(made); });
   else
     time_.at(time_.now(),
              [this, &made, limit = call.connect_limit.value_or(10s)] { reconnect(made, limit); });
-  return std::make_unique<Link>(launcher_, made);
+  return std::make_unique<Link>(supervisor_, made);
 }
 
 void FakeTransport::tell_opened(Connection& connection) {
-  launcher_.run([this, &connection] {
+  supervisor_.run([this, &connection] {
     if (is_wanted(connection)) connection.events.on_open({address_of(connection.host), "ssh"});
   });
 }
@@ -81,13 +81,13 @@ void FakeTransport::tell_opened(Connection& connection) {
 bool FakeTransport::is_cut(const Connection& connection) const {
   const HostScript& script = script_of(connection);
   return script.cut_until(Way::to_host, time_.now()) ||
-         script.cut_until(Way::to_launcher, time_.now()) ||
+         script.cut_until(Way::to_supervisor, time_.now()) ||
          !hosts_[static_cast<std::size_t>(connection.host)].reachable();
 }
 
 void FakeTransport::fail_later(Connection& connection, nanoseconds delay, const char* why) {
   time_.at(time_.now() + delay, [this, &connection, why] {
-    launcher_.run([this, &connection, why] {
+    supervisor_.run([this, &connection, why] {
       if (is_wanted(connection)) connection.events.on_closed(make_error(ErrorClass::host, why));
     });
   });
@@ -154,7 +154,7 @@ void FakeTransport::break_connections(int host, const Break& how) {
   for (Connection& connection : connections_) {
     if (connection.host != host || !connection.is_open) continue;
     connection.to_host.break_off(how.host_hears);
-    connection.from_host.break_off(how.launcher_hears);
+    connection.from_host.break_off(how.supervisor_hears);
   }
 }
 
@@ -170,7 +170,7 @@ int FakeTransport::opened(int host) const {
 }
 
 void FakeTransport::die(bool silently) {
-  launcher_.die();
+  supervisor_.die();
   for (Connection& connection : connections_) {
     if (!connection.is_open || !connection.is_wanted) continue;
     connection.from_host.forget();
@@ -203,7 +203,7 @@ void CheckedOutput::check(const OutputChunk& chunk) {
 }
 
 std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
-  if (!launcher_.acts()) return ++taken_;
+  if (!supervisor_.acts()) return ++taken_;
   check(chunk);
   if (chunk.stream != OutputStream::metrics)
     last_taken_[static_cast<std::size_t>(chunk.rank)] = time_.now();
@@ -227,7 +227,8 @@ std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
     last_written_ =
         scenario_.logs_answer(std::max(last_written_, time_.now()) + scenario_.write_time);
   if (last_written_ < HostScript::never)
-    time_.at(last_written_ + scenario_.write_delay, [this] { launcher_.run([this] { keep(); }); });
+    time_.at(last_written_ + scenario_.write_delay,
+             [this] { supervisor_.run([this] { keep(); }); });
   look_later();
   return taken_;
 }
@@ -251,7 +252,7 @@ void CheckedOutput::keep() {
 void CheckedOutput::sync(const Piece& piece) {
   const Instant synced = scenario_.logs_answer(time_.now() + 1s);
   if (synced < HostScript::never)
-    time_.at(synced, [this, piece] { launcher_.run([this, piece] { note_sync(piece); }); });
+    time_.at(synced, [this, piece] { supervisor_.run([this, piece] { note_sync(piece); }); });
 }
 
 // What was lost goes with it. Whoever has taken the logs over has synced them.
@@ -266,7 +267,7 @@ void CheckedOutput::note_sync(const Piece& piece) {
 void CheckedOutput::look_later() {
   if (!scenario_.logs_hang || waiting_.empty()) return;
   time_.at(std::max(time_.now(), first_since_ + last_stall),
-           [this] { launcher_.run([this] { look(); }); });
+           [this] { supervisor_.run([this] { look(); }); });
 }
 
 void CheckedOutput::look() {
@@ -300,7 +301,7 @@ bool CheckedOutput::is_hurried(const Piece& piece) const {
 }
 
 void CheckedOutput::tell_kept_later() {
-  time_.at(time_.now(), [this] { launcher_.run([this] { on_kept_(); }); });
+  time_.at(time_.now(), [this] { supervisor_.run([this] { on_kept_(); }); });
 }
 
 void CheckedOutput::expect_end() {
@@ -316,16 +317,16 @@ void CheckedOutput::expect_another(AttemptId ended) {
 // One entry after the other. What was not written when a process dies never is.
 void FakeJournal::append(std::string entry, bool durable,
                          std::function<void(Result<void>)> on_written) {
-  if (!launcher_.acts()) return;
+  if (!supervisor_.acts()) return;
   appended_.push_back(entry);
   nanoseconds work = chance_.up_to(durable ? 10ms : 1ms);
   if (chance_.one_in(20)) work += chance_.up_to(scenario_.journal_time);
   free_at_ = std::max(free_at_, time_.now()) + work;
   time_.at(free_at_, [this, entry = std::move(entry), durable, on_written] {
-    launcher_.run([this, entry, durable, on_written] {
+    supervisor_.run([this, entry, durable, on_written] {
       const Result<void> result = write(entry, durable);
       time_.at(time_.now() + chance_.up_to(1ms), [this, result, on_written] {
-        launcher_.run([result, on_written] { on_written(result); });
+        supervisor_.run([result, on_written] { on_written(result); });
       });
     });
   });
@@ -333,7 +334,7 @@ void FakeJournal::append(std::string entry, bool durable,
 
 void FakeJournal::look(std::function<void()> then) {
   free_at_ = std::max(free_at_, time_.now()) + chance_.up_to(1ms);
-  time_.at(free_at_, [this, then = std::move(then)] { launcher_.run(then); });
+  time_.at(free_at_, [this, then = std::move(then)] { supervisor_.run(then); });
 }
 
 Result<void> FakeJournal::write(const std::string& entry, bool durable) {

@@ -19,23 +19,23 @@
 
 namespace train::simulation {
 
-/// Reaches the hosts of a scenario as its script says, for one launcher.
+/// Reaches the hosts of a scenario as its script says, for one supervisor.
 class FakeTransport final : public Transport {
  public:
-  FakeTransport(VirtualTime& time, Chance& chance, FakeLauncher& launcher, const Scenario& scenario,
-                std::deque<FakeHost>& hosts)
-      : time_(time), chance_(chance), launcher_(launcher), scenario_(scenario), hosts_(hosts) {}
+  FakeTransport(VirtualTime& time, Chance& chance, MortalProcess& supervisor,
+                const Scenario& scenario, std::deque<FakeHost>& hosts)
+      : time_(time), chance_(chance), supervisor_(supervisor), scenario_(scenario), hosts_(hosts) {}
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
   /// All connections to this host are gone.
   void break_connections(int host, const Break& how);
-  /// The launcher's process ends, and the kernel closes its connections, unless the machine went
+  /// The supervisor's process ends, and the kernel closes its connections, unless the machine went
   /// with it.
   void die(bool silently);
-  /// Links that the launcher has not given up.
+  /// Links that the supervisor has not given up.
   bool has_links() const;
-  /// How often the launcher has begun to reach this host.
+  /// How often the supervisor has begun to reach this host.
   int opened(int host) const;
 
  private:
@@ -45,7 +45,7 @@ class FakeTransport final : public Transport {
         : host(to),
           events(std::move(told)),
           to_host(time, chance, script, Way::to_host, {}),
-          from_host(time, chance, script, Way::to_launcher, {}) {}
+          from_host(time, chance, script, Way::to_supervisor, {}) {}
 
     int host;
     LinkEvents events;
@@ -58,7 +58,7 @@ class FakeTransport final : public Transport {
     bool is_sweep = false;             ///< what it asks for
   };
   bool is_wanted(const Connection& connection) const {
-    return connection.is_wanted && !launcher_.is_dead();
+    return connection.is_wanted && !supervisor_.is_dead();
   }
   void tell_opened(Connection& connection);
   const HostScript& script_of(const Connection& connection) const {
@@ -75,7 +75,7 @@ class FakeTransport final : public Transport {
 
   VirtualTime& time_;
   Chance& chance_;
-  FakeLauncher& launcher_;
+  MortalProcess& supervisor_;
   const Scenario& scenario_;
   std::deque<FakeHost>& hosts_;
   std::deque<Connection> connections_;  ///< all that there ever were
@@ -86,11 +86,11 @@ class FakeTransport final : public Transport {
 /// up after `last_stall`, as the writer of the logs does it.
 class CheckedOutput final : public OutputSink {
  public:
-  CheckedOutput(VirtualTime& time, FakeLauncher& launcher, const Scenario& scenario, int ranks,
+  CheckedOutput(VirtualTime& time, MortalProcess& supervisor, const Scenario& scenario, int ranks,
                 std::vector<std::string>& complaints, KeptLogs& logs, std::function<void()> on_kept,
                 std::function<void()> on_refused)
       : time_(time),
-        launcher_(launcher),
+        supervisor_(supervisor),
         scenario_(scenario),
         complaints_(complaints),
         logs_(logs),
@@ -106,7 +106,7 @@ class CheckedOutput final : public OutputSink {
   void expect_end() override;
   void expect_another(AttemptId ended) override;
   std::uint64_t taken() const { return taken_; }
-  /// Another launcher writes into the logs now: nothing of this one is written any more.
+  /// Another supervisor writes into the logs now: nothing of this one is written any more.
   void displace() { is_displaced_ = true; }
 
   /// When something has last arrived of a rank.
@@ -118,7 +118,7 @@ class CheckedOutput final : public OutputSink {
     return found == received_.end() ? 0 : found->second[stream];
   }
 
-  /// A launcher before has lost something of it: what arrives is not looked at.
+  /// A supervisor before has lost something of it: what arrives is not looked at.
   bool is_unsure(const RankOfAttempt& id) const { return unsure_.contains(id); }
 
  private:
@@ -141,7 +141,7 @@ class CheckedOutput final : public OutputSink {
   void tell_kept_later();
 
   VirtualTime& time_;
-  FakeLauncher& launcher_;
+  MortalProcess& supervisor_;
   const Scenario& scenario_;
   std::vector<std::string>& complaints_;
   KeptLogs& logs_;
@@ -149,7 +149,7 @@ class CheckedOutput final : public OutputSink {
   std::function<void()> on_kept_;
   std::function<void()> on_refused_;
   StreamBytes received_;
-  const StreamBytes unsure_;  ///< of these ranks a launcher before has lost something
+  const StreamBytes unsure_;  ///< of these ranks a supervisor before has lost something
   std::vector<Instant> last_taken_;
   std::uint64_t taken_ = 0;
   std::uint64_t kept_ = 0;
@@ -170,14 +170,14 @@ struct FakeDisk {
   std::size_t durable = 0;  ///< of the entries
 };
 
-/// Writes into it for one launcher.
+/// Writes into it for one supervisor.
 class FakeJournal final : public Journal {
  public:
-  FakeJournal(VirtualTime& time, Chance& chance, FakeLauncher& launcher, const Scenario& scenario,
-              FakeDisk& disk)
+  FakeJournal(VirtualTime& time, Chance& chance, MortalProcess& supervisor,
+              const Scenario& scenario, FakeDisk& disk)
       : time_(time),
         chance_(chance),
-        launcher_(launcher),
+        supervisor_(supervisor),
         scenario_(scenario),
         disk_(disk),
         appended_(disk.entries),
@@ -196,7 +196,7 @@ class FakeJournal final : public Journal {
 
   VirtualTime& time_;
   Chance& chance_;
-  FakeLauncher& launcher_;
+  MortalProcess& supervisor_;
   const Scenario& scenario_;
   FakeDisk& disk_;
   std::vector<std::string> appended_;

@@ -20,7 +20,7 @@ struct Mix {
   bool host_fault = false;
   bool bad_start = false;
   bool interrupt = false;
-  bool launcher_death = false;
+  bool supervisor_death = false;
   bool short_outages = false;
   bool outages = false;
 };
@@ -36,7 +36,7 @@ Mix random_mix(Chance& chance) {
     case 9:
       return {.host_fault = chance.one_in(2),
               .interrupt = chance.one_in(2),
-              .launcher_death = chance.one_in(4),
+              .supervisor_death = chance.one_in(4),
               .outages = true};
     case 1:
       return {.rank_failure = true};
@@ -49,7 +49,7 @@ Mix random_mix(Chance& chance) {
     case 5:
       return {.rank_failure = chance.one_in(2), .interrupt = true};
     case 6:
-      return {.rank_failure = chance.one_in(2), .launcher_death = true};
+      return {.rank_failure = chance.one_in(2), .supervisor_death = true};
     default:
       break;
   }
@@ -58,7 +58,7 @@ Mix random_mix(Chance& chance) {
           .host_fault = chance.one_in(2),
           .bad_start = chance.one_in(6),
           .interrupt = chance.one_in(3),
-          .launcher_death = chance.one_in(6)};
+          .supervisor_death = chance.one_in(6)};
 }
 
 RankScript random_rank(Chance& chance) {
@@ -152,7 +152,7 @@ void add_outages(HostScript& host, Chance& chance) {
     if (chance.one_in(3)) continue;
     Cut cut{at + chance.up_to(chance.one_in(2) ? 0s : 6s), lengths[chance.below(9)]};
     cut.to_host = !chance.one_in(4);
-    cut.to_launcher = !cut.to_host || !chance.one_in(4);
+    cut.to_supervisor = !cut.to_host || !chance.one_in(4);
     if (chance.one_in(2)) cut.stall = chance.up_to(10s);
     host.cuts.push_back(cut);
   }
@@ -171,17 +171,18 @@ void add_short_outages(Scenario& scenario, HostScript& host, Chance& chance) {
   for (std::uint64_t left = 1 + chance.below(3); left > 0; --left) {
     at += chance.up_to(5s);
     if (chance.one_in(3)) {
-      const bool launcher_hears = !chance.one_in(3);
-      host.breaks.push_back({at, launcher_hears && chance.one_in(2), launcher_hears});
+      const bool supervisor_hears = !chance.one_in(3);
+      host.breaks.push_back({at, supervisor_hears && chance.one_in(2), supervisor_hears});
       at += 12s;
       continue;
     }
     Cut cut{at, chance.up_to(longest_short_cut(scenario))};
     cut.to_host = !chance.one_in(4);
-    cut.to_launcher = !cut.to_host || !chance.one_in(4);
+    cut.to_supervisor = !cut.to_host || !chance.one_in(4);
     cut.stall = chance.up_to(std::min(cut.length, nanoseconds(8s)));
     // A launcher that hears its host does not look for another connection.
-    if (!cut.to_launcher) cut.stall = std::min(cut.stall, longest_short_cut(scenario) - cut.length);
+    if (!cut.to_supervisor)
+      cut.stall = std::min(cut.stall, longest_short_cut(scenario) - cut.length);
     host.cuts.push_back(cut);
     at = cut.end() + cut.stall + 8s;
   }
@@ -220,7 +221,7 @@ void give_launcher_wait(Scenario& scenario, Chance& chance) {
   static constexpr milliseconds waits[] = {brief_launcher_wait, 30s, 120s, for_ever};
   scenario.launcher_wait = waits[chance.below(4)];
   if (scenario.launcher_wait > brief_launcher_wait)
-    for (LauncherDeath& death : scenario.deaths)
+    for (SupervisorDeath& death : scenario.deaths)
       if (chance.one_in(3)) death.unattended = chance.up_to(150s);
   if (!scenario.waits_for_ever()) return;
   if (!scenario.is_undisturbed(Scenario::Deaths::allowed))
@@ -286,7 +287,7 @@ bool Scenario::is_undisturbed(Deaths deaths_are) const {
   if (has_outages && (!outages_are_short || !deaths.empty())) return false;
   if (!deaths.empty() && deaths_are == Deaths::forbidden) return false;
   return hosts_are_well && (!has_context || context_packed) && interrupts.empty() && !max_runtime &&
-         !launcher_dies && journal_room == SIZE_MAX;
+         !supervisor_dies && journal_room == SIZE_MAX;
 }
 
 bool Scenario::kills_hang() const {
@@ -386,9 +387,9 @@ Scenario scenario_of(std::uint64_t seed) {
     while (scenario.interrupts.size() < 3 && chance.one_in(2))
       scenario.interrupts.push_back(scenario.interrupts.back() + chance.up_to(6s));
   }
-  if (mix.launcher_death) {
-    scenario.launcher_dies = chance.up_to(10s);
-    scenario.launcher_dies_silently = chance.one_in(2);
+  if (mix.supervisor_death) {
+    scenario.supervisor_dies = chance.up_to(10s);
+    scenario.supervisor_dies_silently = chance.one_in(2);
   }
   scenario.grace = milliseconds(chance.below(4) * 2'500);
   give_ending(scenario);
@@ -439,7 +440,7 @@ Scenario restarts_of(std::uint64_t seed) {
 Scenario adoptions_of(std::uint64_t seed) {
   Chance chance(seed * 3 + 2);
   Scenario scenario = chance.one_in(2) ? restarts_of(seed) : scenario_of(seed);
-  scenario.launcher_dies.reset();
+  scenario.supervisor_dies.reset();
   scenario.has_journal = true;
   if (chance.one_in(3)) scenario.restart_delay = 3s;
   if (scenario.window == milliseconds(0)) scenario.window = 20s;
@@ -453,7 +454,7 @@ Scenario adoptions_of(std::uint64_t seed) {
   }
   static constexpr nanoseconds longest[] = {500ms, 3s, 3s, 3s, 8s, 100s};
   for (std::uint64_t left = 1 + chance.below(3); left > 0; --left) {
-    LauncherDeath death;
+    SupervisorDeath death;
     if (chance.one_in(2))
       death.at = chance.up_to(chance.one_in(3) ? 60s : 12s);
     else

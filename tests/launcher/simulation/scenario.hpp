@@ -46,7 +46,7 @@ enum class HostFault {
 };
 
 /// The directions of a connection.
-enum class Way { to_host, to_launcher };
+enum class Way { to_host, to_supervisor };
 
 /// The network between the launcher and a host carries nothing for a while, one way or both: what
 /// is sent waits, and new connections do not come about.
@@ -54,11 +54,11 @@ struct Cut {
   Instant at{0};
   nanoseconds length{0};
   bool to_host = true;
-  bool to_launcher = true;
+  bool to_supervisor = true;
   nanoseconds stall{0};  ///< how much longer connections wait that were open, as with TCP
 
   Instant end() const { return at + length; }
-  bool is_of(Way way) const { return way == Way::to_host ? to_host : to_launcher; }
+  bool is_of(Way way) const { return way == Way::to_host ? to_host : to_supervisor; }
 };
 
 /// All connections of a host are gone, and what was on its way with them. A side that does not hear
@@ -66,7 +66,7 @@ struct Cut {
 struct Break {
   Instant at{0};
   bool host_hears = true;
-  bool launcher_hears = true;
+  bool supervisor_hears = true;
 };
 
 /// What happens to a host. Instants are virtual time.
@@ -117,7 +117,7 @@ struct HostScript {
 };
 
 /// A launcher whose task goes on without it, until another one adopts it.
-struct LauncherDeath {
+struct SupervisorDeath {
   std::optional<Instant> at;    ///< when; nothing: at an action
   std::uint64_t at_action = 0;  ///< between the one before and this one, from 1
   bool silently = false;        ///< its machine, which is booted anew
@@ -151,10 +151,10 @@ struct Scenario {
   /// soon after the network is back.
   bool prints_steadily = false;
   std::vector<Instant> interrupts;  ///< ascending
-  std::optional<Instant> launcher_dies;
-  bool launcher_dies_silently = false;  ///< its machine, with all connections
+  std::optional<Instant> supervisor_dies;
+  bool supervisor_dies_silently = false;  ///< its machine, with all connections
   /// Those of the first launcher, of the one that adopts its task, ...
-  std::vector<LauncherDeath> deaths;
+  std::vector<SupervisorDeath> deaths;
   std::vector<WallJump> wall_jumps;
   bool has_journal = false;
   std::size_t journal_room = SIZE_MAX;  ///< entries that it takes

@@ -339,11 +339,11 @@ Scenario steady_with_cuts(std::uint64_t seed) {
     for (Instant at = 3s + chance.up_to(20s); i < 2 && at < 110s;) {
       Cut cut{at, chance.up_to(chance.one_in(2) ? 44s : 8s)};
       cut.to_host = !chance.one_in(4);
-      cut.to_launcher = !cut.to_host || !chance.one_in(4);
+      cut.to_supervisor = !cut.to_host || !chance.one_in(4);
       // A connection that is silent for less than five seconds is left to TCP.
       const nanoseconds longest_stall =
           cut.length < 4s ? 1s : std::min(cut.length, nanoseconds(10s));
-      if (cut.to_launcher) cut.stall = chance.up_to(longest_stall);
+      if (cut.to_supervisor) cut.stall = chance.up_to(longest_stall);
       host.cuts.push_back(cut);
       at = cut.end() + cut.stall + 8s + chance.up_to(10s);
     }

@@ -32,7 +32,7 @@ struct Supervisor {
 
   bool acts() const { return !process.is_dead() && !process.is_frozen(); }
 
-  FakeLauncher process;
+  MortalProcess process;
   Instant booted;
   std::string boot_id;
   FakeTimers timers;

@@ -63,7 +63,7 @@ class VirtualTime {
 
 /// A process that can die between any two of its actions, or be frozen and thaw: what happens to it
 /// meanwhile, it sees then.
-class FakeLauncher {
+class MortalProcess {
  public:
   /// Something happens to it.
   void run(const std::function<void()>& what) {
@@ -110,7 +110,7 @@ class FakeLauncher {
 /// Virtual time as the clock and the timers of a process on a machine that was booted then.
 class FakeTimers final : public Timers {
  public:
-  FakeTimers(VirtualTime& time, FakeLauncher& process, Instant booted)
+  FakeTimers(VirtualTime& time, MortalProcess& process, Instant booted)
       : time_(time), process_(process), booted_(booted) {}
   /// Of one to which nothing happens.
   explicit FakeTimers(VirtualTime& time) : FakeTimers(time, unharmed_, Instant(0)) {}
@@ -140,8 +140,8 @@ class FakeTimers final : public Timers {
     std::shared_ptr<bool> wanted = std::make_shared<bool>(true);
   };
   VirtualTime& time_;
-  FakeLauncher unharmed_;
-  FakeLauncher& process_;
+  MortalProcess unharmed_;
+  MortalProcess& process_;
   Instant booted_;
 };
 

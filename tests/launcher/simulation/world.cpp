@@ -168,11 +168,11 @@ void World::plan_events() {
     time_.at(interrupt, [this] {
       if (now().acts()) now().driver->stop(2);
     });
-  if (scenario_.launcher_dies)
-    time_.at(*scenario_.launcher_dies, [this] {
+  if (scenario_.supervisor_dies)
+    time_.at(*scenario_.supervisor_dies, [this] {
       if (driver().over()) return;
       lost_at_ = time_.now();
-      now().transport.die(scenario_.launcher_dies_silently);
+      now().transport.die(scenario_.supervisor_dies_silently);
     });
 }
 
@@ -180,7 +180,7 @@ void World::break_connections(int host, const Break& how) {
   for (Supervisor& each : supervisors_) each.transport.break_connections(host, how);
 }
 
-void World::plan_death(Supervisor& supervisor, const LauncherDeath& death) {
+void World::plan_death(Supervisor& supervisor, const SupervisorDeath& death) {
   const auto happens = [this, &supervisor, death] { died(supervisor, death); };
   if (!death.at) return supervisor.process.die_at_action(death.at_action, happens);
   time_.at(time_.now() + *death.at, [&supervisor, happens] {
@@ -202,9 +202,9 @@ bool World::have_ranks_met(const Supervisor& supervisor) const {
   return true;
 }
 
-void World::died(Supervisor& supervisor, const LauncherDeath& when) {
+void World::died(Supervisor& supervisor, const SupervisorDeath& when) {
   // Who adopts the task reads its logs first.
-  LauncherDeath death = when;
+  SupervisorDeath death = when;
   const Instant readable = scenario_.logs_answer(time_.now() + death.unattended);
   if (readable < HostScript::never) death.unattended = readable - time_.now();
   // Whoever dies may not have met them yet.
@@ -222,7 +222,7 @@ void World::died(Supervisor& supervisor, const LauncherDeath& when) {
 }
 
 // As the command does that adopts a task: under a lock, which a frozen launcher has lost here.
-void World::adopt(Supervisor& before, const LauncherDeath& death) {
+void World::adopt(Supervisor& before, const SupervisorDeath& death) {
   unattended_ += death.unattended;
   const Instant booted = death.silently ? time_.now() : before.booted;
   const std::string boot_id = death.silently ? before.boot_id + "+" : before.boot_id;

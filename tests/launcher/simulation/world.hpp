@@ -59,10 +59,10 @@ class World {
   TaskDriver::Hooks hooks_of(Supervisor& supervisor);
   void plan_events();
   bool is_all_gone();
-  void plan_death(Supervisor& supervisor, const LauncherDeath& death);
-  void died(Supervisor& supervisor, const LauncherDeath& when);
+  void plan_death(Supervisor& supervisor, const SupervisorDeath& death);
+  void died(Supervisor& supervisor, const SupervisorDeath& when);
   bool have_ranks_met(const Supervisor& supervisor) const;
-  void adopt(Supervisor& before, const LauncherDeath& death);
+  void adopt(Supervisor& before, const SupervisorDeath& death);
   void thaw_later(Supervisor& frozen);
   void watch_registry(Supervisor& supervisor);
   void reported(Supervisor& supervisor, const MetricsReport& report);
