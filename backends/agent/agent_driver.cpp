@@ -194,16 +194,16 @@ void AgentDriver::perform(const agent_action::EndLeases& action) { leases_.end(a
 
 void AgentDriver::perform(const agent_action::ConfirmLeases& action) {
   leases_.confirm(action.of.trial);
-  if (!lease_timer_) keep_leases_young();
+  if (!lease_timer_) touch_leases();
 }
 
 // Cleaners remove files in /tmp only after days, so a failed touch is made up for by the next one.
 // Holder files may be removed at any time, so each round also restores them.
-void AgentDriver::keep_leases_young() {
+void AgentDriver::touch_leases() {
   constexpr std::chrono::minutes interval{10};
   lease_timer_ = loop_.after(interval, [this] {
-    leases_.keep_young();
-    keep_leases_young();
+    leases_.touch();
+    touch_leases();
   });
 }
 

@@ -54,7 +54,7 @@ class AgentDriver {
   void perform(const agent_action::ResumeReading& action);
   void perform(const agent_action::Leave& action);
   void keep_context();
-  void keep_leases_young();
+  void touch_leases();
   AttemptDriver* find(AttemptId of) const;
 
   const AgentMeans means_;

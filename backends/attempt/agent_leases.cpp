@@ -35,16 +35,16 @@ Result<TaskLeases*> AgentLeases::leases_of(int trial, const message::Prepare& pr
   return (trials_[trial].leases = std::move(made)).get();
 }
 
-Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
+Result<AgentLeases::Blockers> AgentLeases::take(const message::Prepare& prepare,
                                                 const HostGpus& gpus) {
-  if (prepare.leases.wants.empty()) return InTheWay();
+  if (prepare.leases.wants.empty()) return Blockers();
   const std::lock_guard lock(mutex_);
   if (auto made = leases_of(prepare.of.trial, prepare); !made) {
     if (!prepare.leases.order) return tl::make_unexpected(made.error());
     // Other users may have caused this: a trial with a ticket tries again later.
     LeaseHolder somebody{.task = {}, .name = made.error().diagnostics.front().message};
     somebody.leases.push_back({prepare.leases.wants.front().key, 0});
-    return InTheWay{std::move(somebody)};
+    return Blockers{std::move(somebody)};
   }
   OfTrial& trial = trials_[prepare.of.trial];
   trial.wants = prepare.leases.wants;
@@ -65,11 +65,11 @@ Result<AgentLeases::InTheWay> AgentLeases::take(const message::Prepare& prepare,
 
 // Fails if the guard cannot hold the locks as well: they would be free as soon as the agent is
 // killed, while its ranks are still being ended.
-Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
-  auto in_the_way = trial.leases->take(trial.wants, trial.order);
-  if (!in_the_way || !in_the_way->empty()) {
+Result<AgentLeases::Blockers> AgentLeases::take(OfTrial& trial) {
+  auto blockers = trial.leases->take(trial.wants, trial.order);
+  if (!blockers || !blockers->empty()) {
     trial.is_held = false;
-    return in_the_way;
+    return blockers;
   }
   if (auto foreign = foreign_users_of(trial); !foreign.empty()) {
     trial.leases->drop();
@@ -81,7 +81,7 @@ Result<AgentLeases::InTheWay> AgentLeases::take(OfTrial& trial) {
     trial.is_held = false;
     return tl::make_unexpected(kept.error());
   }
-  return in_the_way;
+  return blockers;
 }
 
 // Locks released in the meantime still fill the guard's socket: when it gets full, they are
@@ -98,7 +98,7 @@ Result<void> AgentLeases::keep_in_guard(TaskLeases& leases) {
 }
 
 // Empty if the trial already holds its leases: it keeps them even if other processes use its GPUs.
-AgentLeases::InTheWay AgentLeases::foreign_users_of(const OfTrial& trial) const {
+AgentLeases::Blockers AgentLeases::foreign_users_of(const OfTrial& trial) const {
   if (trial.allow_busy || trial.is_held) return {};
   const auto is_wanted = [&](const LeaseHolder::Held& used) {
     return std::any_of(trial.wants.begin(), trial.wants.end(),
@@ -111,7 +111,7 @@ AgentLeases::InTheWay AgentLeases::foreign_users_of(const OfTrial& trial) const 
   const auto folder = lease_folder_of(means_, trial.directory);
   const auto holders =
       folder ? holders_on(*folder, user_name_in_passwd) : std::vector<LeaseHolder>();
-  InTheWay users = foreign_users(means_, holders, user_name_in_passwd);
+  Blockers users = foreign_users(means_, holders, user_name_in_passwd);
   std::erase_if(users, [&](LeaseHolder& user) {
     std::erase_if(user.leases, [&](const auto& used) { return !is_wanted(used); });
     return user.leases.empty() || user.name == trial.task;
@@ -119,10 +119,10 @@ AgentLeases::InTheWay AgentLeases::foreign_users_of(const OfTrial& trial) const 
   return users;
 }
 
-Result<AgentLeases::InTheWay> AgentLeases::take_again(int trial) {
+Result<AgentLeases::Blockers> AgentLeases::retry_take(int trial) {
   const std::lock_guard lock(mutex_);
   const auto known = trials_.find(trial);
-  if (known == trials_.end()) return InTheWay();
+  if (known == trials_.end()) return Blockers();
   return take(known->second);
 }
 
@@ -175,10 +175,10 @@ std::vector<std::string> AgentLeases::whole_gpus_of(int trial, bool all) {
   return gpus;
 }
 
-void AgentLeases::keep_young() {
+void AgentLeases::touch() {
   const std::lock_guard lock(mutex_);
   for (const auto& [trial, known] : trials_) {
-    known.leases->keep_young();
+    known.leases->touch();
     (void)keep_in_guard(*known.leases);
   }
 }

@@ -21,14 +21,14 @@ namespace train {
 class AgentLeases {
  public:
   /// As in message::Leases: empty when all leases are held.
-  using InTheWay = std::vector<LeaseHolder>;
+  using Blockers = std::vector<LeaseHolder>;
 
   AgentLeases(std::string key, const AgentMeans& means);
 
   /// Tries to take all leases that the attempt's trial needs. Class `host`.
-  Result<InTheWay> take(const message::Prepare& prepare, const HostGpus& gpus);
+  Result<Blockers> take(const message::Prepare& prepare, const HostGpus& gpus);
   /// The same again, with the wants of the last `take` of this trial.
-  Result<InTheWay> take_again(int trial);
+  Result<Blockers> retry_take(int trial);
   void drop(int trial);
   /// The same, for good: no attempt of the trial follows.
   void end(int trial);
@@ -40,7 +40,7 @@ class AgentLeases {
   /// The UUIDs of the NVIDIA GPUs that the trial holds as a whole, as far as they are known: all,
   /// or those on which ranks of the task were started before, or of another task until recently.
   std::vector<std::string> whole_gpus_of(int trial, bool all);
-  void keep_young();
+  void touch();
 
  private:
   struct OfTrial {
@@ -53,9 +53,9 @@ class AgentLeases {
     bool is_held = false;  ///< stays true across attempts
   };
 
-  Result<InTheWay> take(OfTrial& trial);
+  Result<Blockers> take(OfTrial& trial);
   Result<void> keep_in_guard(TaskLeases& leases);
-  InTheWay foreign_users_of(const OfTrial& trial) const;
+  Blockers foreign_users_of(const OfTrial& trial) const;
   Result<TaskLeases*> leases_of(int trial, const message::Prepare& prepare);
 
   const std::string key_;

@@ -113,16 +113,16 @@ void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
   has_nvidia_gpus_ = !host->told.gpus.cuda.empty();
   surroundings_.leases.take(
       prepare, host->told.gpus,
-      [this, host, existence = std::weak_ptr<int>(existence_)](const auto& in_the_way) {
+      [this, host, existence = std::weak_ptr<int>(existence_)](const auto& blockers) {
         if (existence.expired() || !work_) return;
         const auto fail = [this, host](const Error& error) {
           host->told.problems = error.diagnostics;
           host->told.error_class = error.error_class;
           tell_checked(host);
         };
-        if (!in_the_way) return fail(in_the_way.error());
-        host->told.in_the_way = *in_the_way;
-        if (!in_the_way->empty()) return tell_checked(host);
+        if (!blockers) return fail(blockers.error());
+        host->told.blockers = *blockers;
+        if (!blockers->empty()) return tell_checked(host);
         await_memory([this, host, fail](const std::optional<Error>& still_in_use) {
           still_in_use ? fail(*still_in_use) : tell_checked(host);
         });
@@ -180,14 +180,14 @@ void AttemptDriver::probe_hosts(const agent_action::ProbeHosts& asked) {
 // Does nothing once the attempt is gone: the result is not needed then.
 void AttemptDriver::take_leases() {
   if (!work_) return;
-  surroundings_.leases.take_again(of_.trial, [this, existence = std::weak_ptr<int>(existence_)](
-                                                 const auto& in_the_way) {
+  surroundings_.leases.retry_take(of_.trial, [this, existence = std::weak_ptr<int>(existence_)](
+                                                 const auto& blockers) {
     if (existence.expired() || !work_) return;
     const auto tell = [this](std::vector<LeaseHolder> holders, std::vector<Diagnostic> problems) {
       events_.on_event(agent_event::LeasesTried{std::move(holders), std::move(problems), of_});
     };
-    if (!in_the_way) return tell({}, in_the_way.error().diagnostics);
-    if (!in_the_way->empty()) return tell(*in_the_way, {});
+    if (!blockers) return tell({}, blockers.error().diagnostics);
+    if (!blockers->empty()) return tell(*blockers, {});
     await_memory([this, tell](const std::optional<Error>& still_in_use) {
       if (is_killing_) return;
       tell({}, still_in_use ? still_in_use->diagnostics : std::vector<Diagnostic>());

@@ -16,12 +16,12 @@ void LeaseQueue::take(std::shared_ptr<const message::Prepare> prepare, HostGpus 
          std::move(then));
 }
 
-void LeaseQueue::take_again(int trial, Then then) {
-  try_to([trial](AgentLeases& leases) { return leases.take_again(trial); }, std::move(then));
+void LeaseQueue::retry_take(int trial, Then then) {
+  try_to([trial](AgentLeases& leases) { return leases.retry_take(trial); }, std::move(then));
 }
 
 void LeaseQueue::try_to(Try attempt, Then then) {
-  const auto tried = std::make_shared<Result<AgentLeases::InTheWay>>();
+  const auto tried = std::make_shared<Result<AgentLeases::Blockers>>();
   const auto work = [tried, leases = leases_, attempt = std::move(attempt)] {
     *tried = attempt(*leases);
   };
@@ -39,8 +39,8 @@ std::function<std::vector<std::string>()> LeaseQueue::whole_gpus_of(int trial, b
   return [leases = leases_, trial, all] { return leases->whole_gpus_of(trial, all); };
 }
 
-void LeaseQueue::keep_young() {
-  (void)work_.run([leases = leases_] { leases->keep_young(); }, {});
+void LeaseQueue::touch() {
+  (void)work_.run([leases = leases_] { leases->touch(); }, {});
 }
 
 }  // namespace train

@@ -29,8 +29,8 @@ Result<HostMutex> HostMutex::lock(const LeaseFolder& folder, std::chrono::millis
   return HostMutex(std::move(*file));
 }
 
-void HostMutex::keep_young(const LeaseFolder& folder) {
-  if (const auto file = LeaseFile::open(folder, lease_mutex_name)) file->keep_young();
+void HostMutex::touch(const LeaseFolder& folder) {
+  if (const auto file = LeaseFile::open(folder, lease_mutex_name)) file->touch();
 }
 
 }  // namespace train

@@ -16,7 +16,7 @@ class HostMutex {
   static Result<HostMutex> lock(const LeaseFolder& folder,
                                 std::chrono::milliseconds limit = std::chrono::seconds(2));
   /// Touches the file, for folders with a cleaner of old files.
-  static void keep_young(const LeaseFolder& folder);
+  static void touch(const LeaseFolder& folder);
 
  private:
   explicit HostMutex(LeaseFile file) : file_(std::move(file)) {}

@@ -235,7 +235,7 @@ bool LeaseFile::is_in(const LeaseFolder& folder) const {
          ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-void LeaseFile::keep_young() const { (void)::futimens(file_.get(), nullptr); }
+void LeaseFile::touch() const { (void)::futimens(file_.get(), nullptr); }
 
 bool LeaseFile::was_touched_within(milliseconds time) const {
   struct stat status {};

@@ -55,7 +55,7 @@ class LeaseFile {
   /// another task may have made a new one.
   bool is_in(const LeaseFolder& folder) const;
   /// Touches the file, so that cleaners of old files leave it, and `was_touched_within` holds.
-  void keep_young() const;
+  void touch() const;
   /// Whether any user has touched the file in this time.
   bool was_touched_within(milliseconds time) const;
 

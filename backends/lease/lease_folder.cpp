@@ -37,7 +37,7 @@ Descriptor found_at(const LeasePlace& place) {
   return {};
 }
 
-bool is_not_there(int error) {
+bool is_absent(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
 }
 
@@ -92,7 +92,7 @@ Result<std::optional<LeaseFolder>> first_of(const std::vector<LeasePlace>& place
   for (auto place = places.begin(); place != places.end(); before.push_back(*place++)) {
     const Descriptor found = found_at(*place);
     const int why = errno;
-    if (!found && (place->is_named || !is_not_there(why)))
+    if (!found && (place->is_named || !is_absent(why)))
       return refused(*place, "cannot be opened: " + system_reason(why),
                      "ask who administers the host");
     if (!found) continue;
@@ -224,7 +224,7 @@ Result<std::vector<LeaseFolder>> other_lease_folders(const LeaseFolder& folder) 
   std::vector<LeaseFolder> folders;
   for (const LeasePlace& place : folder.others) {
     const Descriptor found = found_at(place);
-    if (!found && !is_not_there(errno))
+    if (!found && !is_absent(errno))
       return refused(place, "cannot be looked into: " + system_reason(errno),
                      "ask who administers the host");
     if (!found) continue;

@@ -114,7 +114,7 @@ bool read_living_files(
   return is_complete;
 }
 
-std::int64_t here_since_ns(int file) {
+std::int64_t created_ns(int file) {
   struct statx status {};
   if (::statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0) return 0;
   if ((status.stx_mask & STATX_BTIME) == 0) return 0;

@@ -36,7 +36,7 @@ bool read_living_files(
 
 /// When a file was created, by the kernel: Unix time in nanoseconds; 0 if its file system does not
 /// record it.
-std::int64_t here_since_ns(int file);
+std::int64_t created_ns(int file);
 
 /// Removes the files that killed tasks of this user have left. Call it only with the host's mutex:
 /// older versions create a file while they hold it, and lock the file only then.

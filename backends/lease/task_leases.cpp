@@ -27,7 +27,7 @@ void add(std::vector<LeaseRange>& all, const std::vector<LeaseRange>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-bool is_nobodys(const std::vector<LeaseRange>& ranges, const std::vector<LeaseRange>& held) {
+bool is_disjoint(const std::vector<LeaseRange>& ranges, const std::vector<LeaseRange>& held) {
   return size_of(without(ranges, held)) == size_of(ranges);
 }
 
@@ -42,7 +42,7 @@ std::vector<LeaseHolder> holders_of(const LeaseKey& key, std::vector<LeaseHolder
 }
 
 // An unknown holder, for locks that cannot be attributed, as in a folder that cannot be read.
-std::vector<LeaseHolder> somebody_with(const LeaseKey& key) {
+std::vector<LeaseHolder> unknown_holder_of(const LeaseKey& key) {
   return {{.task = {}, .leases = {{key, 0}}}};
 }
 
@@ -51,7 +51,7 @@ std::vector<LeaseHolder> somebody_with(const LeaseKey& key) {
 TaskLeases::TaskLeases(LeaseFolder folder, Words words)
     : folder_(std::move(folder)), words_(std::move(words)) {}
 
-Result<TaskLeases::Others> TaskLeases::look_at_others() const {
+Result<TaskLeases::Others> TaskLeases::find_others() const {
   auto folders = other_lease_folders(folder_);
   if (!folders) return tl::make_unexpected(folders.error());
   auto claimed = claimed_in(folder_, record_ ? record_->name(folder_) : "");
@@ -92,7 +92,7 @@ Result<std::optional<TaskLeases::Held>> TaskLeases::take_one(const LeaseWant& wa
 // cannot be had and returns its holders.
 Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWant>& wants,
                                                        std::vector<Held>& held) {
-  auto others = look_at_others();
+  auto others = find_others();
   if (!others) return tl::make_unexpected(others.error());
   for (const LeaseWant& want : wants) {
     const auto had = std::find_if(held_.begin(), held_.end(),
@@ -103,17 +103,18 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_each(const std::vector<LeaseWa
       held_.erase(had);
       continue;
     }
-    auto in_the_way = take_or_say_who(want, *others, held);
-    if (!in_the_way || !are_own(*in_the_way)) return in_the_way;
-    if (!in_the_way->empty()) lent_.push_back(want);
+    auto blockers = take_or_find_blockers(want, *others, held);
+    if (!blockers || !are_own(*blockers)) return blockers;
+    if (!blockers->empty()) shared_wants_.push_back(want);
   }
   return std::vector<LeaseHolder>();
 }
 
 // Leases are released without the mutex: the holder that was in the way may be gone before its name
 // is looked up. Then this tries again.
-Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& want, Others& others,
-                                                             std::vector<Held>& held) const {
+Result<std::vector<LeaseHolder>> TaskLeases::take_or_find_blockers(const LeaseWant& want,
+                                                                   Others& others,
+                                                                   std::vector<Held>& held) const {
   constexpr int tries = 10;
   for (int left = tries; left > 0; --left) {
     auto taken = take_one(want, others);
@@ -122,13 +123,13 @@ Result<std::vector<LeaseHolder>> TaskLeases::take_or_say_who(const LeaseWant& wa
       held.push_back(std::move(**taken));
       return std::vector<LeaseHolder>();
     }
-    auto in_the_way = holders_of(want.key, holders_on(folder_, user_name_in_passwd));
-    if (!in_the_way.empty()) return in_the_way;
-    auto now = look_at_others();
+    auto blockers = holders_of(want.key, holders_on(folder_, user_name_in_passwd));
+    if (!blockers.empty()) return blockers;
+    auto now = find_others();
     if (!now) return tl::make_unexpected(now.error());
     others = std::move(*now);
   }
-  return somebody_with(want.key);
+  return unknown_holder_of(want.key);
 }
 
 // The keys of fresh leases that another holder has as well, in another folder or by its claim.
@@ -139,7 +140,7 @@ std::vector<LeaseKey> TaskLeases::taken_twice(const Others& others) const {
     std::vector<LeaseRange> taken = held_there(others, each.want);
     const auto claimed = others.claimed_here.find(lease_file_name(each.want.key));
     if (claimed != others.claimed_here.end()) add(taken, claimed->second);
-    if (!is_nobodys(each.ranges, merged(std::move(taken)))) twice.push_back(each.want.key);
+    if (!is_disjoint(each.ranges, merged(std::move(taken)))) twice.push_back(each.want.key);
   }
   return twice;
 }
@@ -148,23 +149,23 @@ std::vector<LeaseKey> TaskLeases::taken_twice(const Others& others) const {
 // its own, or here, if the lock files were removed. Each task locks first, then writes its holder
 // file, and then looks, so that at least one of two sees the other. A task that has released its
 // leases since is not in the way.
-Result<std::vector<LeaseHolder>> TaskLeases::who_took_it_as_well() const {
+Result<std::vector<LeaseHolder>> TaskLeases::find_double_holders() const {
   constexpr int tries = 10;
   std::optional<LeaseKey> gone;
   for (int left = tries; left > 0; --left) {
-    const auto others = look_at_others();
+    const auto others = find_others();
     if (!others) return tl::make_unexpected(others.error());
     gone.reset();
     for (const LeaseKey& key : taken_twice(*others)) {
-      auto in_the_way = holders_of(key, holders_on(folder_, user_name_in_passwd));
-      const auto own = std::erase_if(
-          in_the_way, [this](const LeaseHolder& holder) { return are_own({holder}); });
-      if (!in_the_way.empty()) return in_the_way;
+      auto blockers = holders_of(key, holders_on(folder_, user_name_in_passwd));
+      const auto own =
+          std::erase_if(blockers, [this](const LeaseHolder& holder) { return are_own({holder}); });
+      if (!blockers.empty()) return blockers;
       if (own < 2) gone = key;  // with two, the other is another agent of this task
     }
     if (!gone) return std::vector<LeaseHolder>();
   }
-  return somebody_with(*gone);
+  return unknown_holder_of(*gone);
 }
 
 std::vector<LeaseRange> TaskLeases::held_there(const Others& others, const LeaseWant& want) {
@@ -198,7 +199,7 @@ bool TaskLeases::has_all(const std::vector<LeaseWant>& wants) const {
 }
 
 // The waiting tasks that come before this one; empty if all leases are held already.
-std::vector<LeaseHolder> TaskLeases::who_comes_first(
+std::vector<LeaseHolder> TaskLeases::earlier_waiters(
     const std::vector<LeaseWant>& wants, const std::optional<TicketOrder>& order) const {
   std::vector<LeaseHolder> first;
   if (has_all(wants)) return first;
@@ -208,7 +209,7 @@ std::vector<LeaseHolder> TaskLeases::who_comes_first(
   });
   const bool waits = order && own != tickets.end();
   for (const Ticket& ticket : tickets) {
-    if (!is_in_the_way(ticket, words_.task, order, waits ? own->here_since_ns : 0)) continue;
+    if (!blocks(ticket, words_.task, order, waits ? own->created_ns : 0)) continue;
     if (waits && has_passed(*own, ticket)) continue;
     LeaseHolder holder{ticket.order.task, ticket.name, ticket.launcher, ticket.uid, ticket.user};
     holder.held_ms = ticket.waited_ms;
@@ -224,60 +225,61 @@ Result<std::vector<LeaseHolder>> TaskLeases::take(const std::vector<LeaseWant>& 
   if (held_.size() == wants.size() && has_all(wants)) return std::vector<LeaseHolder>();
   Error squats{ErrorClass::host, {}};
   for (;;) {
-    auto taken = take_here(wants, order);
+    auto taken = take_in_folder(wants, order);
     if (taken) return taken;
-    const auto squat = squat_among(wants);
+    const auto squat = find_squat(wants);
     if (!squat && taken.error().error_class == ErrorClass::busy)
-      return somebody_who(taken.error().diagnostics.front().message, wants);
+      return drop_for_unknown_holder(taken.error().diagnostics.front().message, wants);
     if (!squat) return taken;
     squats.diagnostics.push_back(squat->diagnostics.front());
     auto next = lease_folder_after(folder_, squats);
     // A squatter must not end a task that waits.
-    if (!next && order) return somebody_who(next.error().diagnostics.front().message, wants);
+    if (!next && order)
+      return drop_for_unknown_holder(next.error().diagnostics.front().message, wants);
     if (!next) return tl::make_unexpected(next.error());
     drop();
     folder_ = std::move(*next);
   }
 }
 
-std::optional<Error> TaskLeases::squat_among(const std::vector<LeaseWant>& wants) const {
+std::optional<Error> TaskLeases::find_squat(const std::vector<LeaseWant>& wants) const {
   if (auto squat = squat_on(folder_, lease_mutex_name)) return squat;
   for (const LeaseWant& want : wants)
     if (auto squat = squat_on(folder_, lease_file_name(want.key))) return squat;
   return std::nullopt;
 }
 
-Result<std::vector<LeaseHolder>> TaskLeases::take_here(const std::vector<LeaseWant>& wants,
-                                                       const std::optional<TicketOrder>& order) {
+Result<std::vector<LeaseHolder>> TaskLeases::take_in_folder(
+    const std::vector<LeaseWant>& wants, const std::optional<TicketOrder>& order) {
   const auto mutex = HostMutex::lock(folder_);
   if (!mutex) return tl::make_unexpected(mutex.error());
-  if (auto first = who_comes_first(wants, order); !first.empty()) {
+  if (auto first = earlier_waiters(wants, order); !first.empty()) {
     drop();
     return first;
   }
   std::vector<Held> held;
-  lent_.clear();
-  auto in_the_way = take_each(wants, held);
-  const bool is_taken = in_the_way && in_the_way->empty();
+  shared_wants_.clear();
+  auto blockers = take_each(wants, held);
+  const bool is_taken = blockers && blockers->empty();
   if (is_taken) release();  // releases the leases that are no longer wanted
   for (Held& each : held) held_.push_back(std::move(each));
   if (!is_taken) {
     drop();
-    return in_the_way;
+    return blockers;
   }
   remove_dead_files(folder_);
   if (auto written = write_record(); !written) {
     drop();
     return tl::make_unexpected(written.error());
   }
-  auto as_well = who_took_it_as_well();
-  if (!as_well || !as_well->empty()) drop();
-  return as_well;
+  auto double_holders = find_double_holders();
+  if (!double_holders || !double_holders->empty()) drop();
+  return double_holders;
 }
 
 // Drops all leases, and returns a holder without a task, described by `words`, that is in the way.
-std::vector<LeaseHolder> TaskLeases::somebody_who(const std::string& words,
-                                                  const std::vector<LeaseWant>& wants) {
+std::vector<LeaseHolder> TaskLeases::drop_for_unknown_holder(const std::string& words,
+                                                             const std::vector<LeaseWant>& wants) {
   drop();
   LeaseHolder holder{.task = {}, .name = words};
   if (!wants.empty()) holder.leases.push_back({wants.front().key, 0});
@@ -326,20 +328,20 @@ void TaskLeases::remove_record() {
 }
 
 void TaskLeases::note_running() {
-  const bool has_more = take_lent();
+  const bool has_more = take_shared();
   if (held_.empty() || (std::exchange(is_running_, true) && !has_more)) return;
   (void)write_record();  // on failure, readers see the old state for longer
 }
 
 // Takes leases that other agents of this task held during `take`: those may belong to an earlier
 // placement of the task, and end.
-bool TaskLeases::take_lent() {
-  if (lent_.empty()) return false;
+bool TaskLeases::take_shared() {
+  if (shared_wants_.empty()) return false;
   const auto mutex = HostMutex::lock(folder_);
-  const auto others = look_at_others();
+  const auto others = find_others();
   if (!mutex || !others) return false;
   const std::size_t before = held_.size();
-  std::erase_if(lent_, [&](const LeaseWant& want) {
+  std::erase_if(shared_wants_, [&](const LeaseWant& want) {
     auto taken = take_one(want, *others);
     if (!taken || !*taken) return false;
     held_.push_back(std::move(**taken));
@@ -360,7 +362,7 @@ std::vector<LeaseKey> TaskLeases::recently_used_gpus() const {
 // would release nothing.
 void TaskLeases::release() {
   for (Held& held : held_) {
-    if (is_running_ && is_gpu(held.want.key)) held.file.keep_young();
+    if (is_running_ && is_gpu(held.want.key)) held.file.touch();
     for (const LeaseRange& range : held.ranges) held.file.unlock(range);
   }
   held_.clear();
@@ -371,14 +373,14 @@ void TaskLeases::drop() {
   remove_record();
 }
 
-void TaskLeases::keep_young() {
+void TaskLeases::touch() {
   if (held_.empty()) return;
   // On failure the next call tries again.
   if (record_ && !record_->is_in(folder_)) (void)make_record();
   if (!folder_.is_tidied) return;
-  for (const Held& held : held_) held.file.keep_young();
-  if (record_) record_->keep_young();
-  HostMutex::keep_young(folder_);
+  for (const Held& held : held_) held.file.touch();
+  if (record_) record_->touch();
+  HostMutex::touch(folder_);
 }
 
 std::vector<int> TaskLeases::descriptors() const {

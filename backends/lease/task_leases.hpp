@@ -47,7 +47,7 @@ class TaskLeases {
   void drop();
   /// Touches the files if the folder has a cleaner, and makes the holder file anew if it was
   /// removed. Call it from time to time.
-  void keep_young();
+  void touch();
   /// The GPUs that are held, and on which ranks of another task ran until less than a minute before
   /// they were taken: its memory may not be free yet.
   std::vector<LeaseKey> recently_used_gpus() const;
@@ -74,26 +74,26 @@ class TaskLeases {
     ClaimedRanges claimed_there = {};
   };
 
-  Result<Others> look_at_others() const;
+  Result<Others> find_others() const;
   Result<std::vector<LeaseHolder>> take_each(const std::vector<LeaseWant>& wants,
                                              std::vector<Held>& held);
   Result<std::optional<Held>> take_one(const LeaseWant& want, const Others& others) const;
-  Result<std::vector<LeaseHolder>> take_or_say_who(const LeaseWant& want, Others& others,
-                                                   std::vector<Held>& held) const;
-  Result<std::vector<LeaseHolder>> take_here(const std::vector<LeaseWant>& wants,
-                                             const std::optional<TicketOrder>& order);
-  std::optional<Error> squat_among(const std::vector<LeaseWant>& wants) const;
+  Result<std::vector<LeaseHolder>> take_or_find_blockers(const LeaseWant& want, Others& others,
+                                                         std::vector<Held>& held) const;
+  Result<std::vector<LeaseHolder>> take_in_folder(const std::vector<LeaseWant>& wants,
+                                                  const std::optional<TicketOrder>& order);
+  std::optional<Error> find_squat(const std::vector<LeaseWant>& wants) const;
   std::vector<LeaseKey> taken_twice(const Others& others) const;
-  Result<std::vector<LeaseHolder>> who_took_it_as_well() const;
+  Result<std::vector<LeaseHolder>> find_double_holders() const;
   static std::vector<LeaseRange> held_there(const Others& others, const LeaseWant& want);
   bool are_own(const std::vector<LeaseHolder>& holders) const;
-  bool take_lent();
+  bool take_shared();
   void release();
   bool has_all(const std::vector<LeaseWant>& wants) const;
-  std::vector<LeaseHolder> who_comes_first(const std::vector<LeaseWant>& wants,
+  std::vector<LeaseHolder> earlier_waiters(const std::vector<LeaseWant>& wants,
                                            const std::optional<TicketOrder>& order) const;
-  std::vector<LeaseHolder> somebody_who(const std::string& words,
-                                        const std::vector<LeaseWant>& wants);
+  std::vector<LeaseHolder> drop_for_unknown_holder(const std::string& words,
+                                                   const std::vector<LeaseWant>& wants);
   std::string record_text() const;
   Result<void> write_record();
   Result<void> make_record();
@@ -104,8 +104,8 @@ class TaskLeases {
   bool is_running_ = false;
   std::int64_t since_ms_ = 0;  ///< Unix time since when something is held
   std::vector<Held> held_;
-  std::vector<LeaseWant> lent_;      ///< wanted, but held by other agents of the task
-  std::optional<LeaseFile> record_;  ///< locked while something is held
+  std::vector<LeaseWant> shared_wants_;  ///< wanted, but held by other agents of the task
+  std::optional<LeaseFile> record_;      ///< locked while something is held
   bool is_record_new_ = true;
 };
 

@@ -30,7 +30,7 @@ void add_tickets(const LeaseFolder& folder,
                       ticket.user = user_name_of(ticket.uid);
                       ticket.is_own_user = file.uid == std::int64_t{::getuid()};
                       ticket.waited_ms = std::max<std::int64_t>(0, now - record->since_ms);
-                      ticket.here_since_ns = here_since_ns(file.descriptor);
+                      ticket.created_ns = created_ns(file.descriptor);
                       tickets.push_back(std::move(ticket));
                       return true;
                     });
@@ -63,7 +63,7 @@ Result<TaskTicket> TaskTicket::make(const LeaseFolder& folder, const std::string
   struct stat status {};
   if (::fstat(made.file_.descriptor(), &status) != 0)
     return tl::make_unexpected(made.not_written(errno));
-  made.arrived_ns_ = here_since_ns(made.file_.descriptor());
+  made.arrived_ns_ = created_ns(made.file_.descriptor());
   constexpr std::int64_t second = 1'000'000'000;
   if (made.arrived_ns_ == 0)
     made.arrived_ns_ = std::int64_t{status.st_ctim.tv_sec} * second + status.st_ctim.tv_nsec;

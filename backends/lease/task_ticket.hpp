@@ -41,7 +41,7 @@ class TaskTicket {
   std::int64_t arrived_ns() const { return arrived_ns_; }
   /// False once the file was removed, for example by a cleaner.
   bool is_there() const { return file_.is_in(folder_); }
-  void keep_young() const { file_.keep_young(); }
+  void touch() const { file_.touch(); }
 
  private:
   TaskTicket(const LeaseFolder& folder, LeaseFile file) : folder_(folder), file_(std::move(file)) {}

@@ -99,7 +99,7 @@ class Waiting {
         return fail(ErrorClass::host, "somebody has removed the ticket of the task there");
       if (folder_.is_tidied && now - young_ >= young_pause) {
         young_ = now;
-        ticket_->keep_young();
+        ticket_->touch();
       }
       // Makes no new report while an old one is not sent completely: only the newest matters.
       if (!has_unsent()) {
@@ -149,7 +149,7 @@ class Waiting {
     std::erase_if(report.tickets, [this](const Ticket& each) { return each.order.task == task_; });
     const auto before =
         std::count_if(report.tickets.begin(), report.tickets.end(), [this](const Ticket& each) {
-          return order_ && is_in_the_way(each, task_, order_, ticket_->arrived_ns());
+          return order_ && blocks(each, task_, order_, ticket_->arrived_ns());
         });
     pause_ = look_pause * std::min(longest_look_pause, 1 + before);
     return report;

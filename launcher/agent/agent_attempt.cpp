@@ -123,18 +123,18 @@ void AgentAttempt::on(const agent_event::HostChecked& event, Instant now) {
   state_.become(AgentAttemptState::ready);
   state_fact(message::Ready{event.held_ports, run_directory_, gpus_, event.checkpoint_mark,
                             event.ends_with_login, event.networks});
-  if (!prepare_.leases.wants.empty()) tell_leases(event.in_the_way);
+  if (!prepare_.leases.wants.empty()) tell_leases(event.blockers);
 }
 
-void AgentAttempt::tell_leases(std::vector<LeaseHolder> in_the_way) {
-  leases_ = message::Leases{std::move(in_the_way), of_};
+void AgentAttempt::tell_leases(std::vector<LeaseHolder> blockers) {
+  leases_ = message::Leases{std::move(blockers), of_};
   say(*leases_);
 }
 
 void AgentAttempt::on(const agent_event::LeasesTried& event) {
   if (state_ != AgentAttemptState::ready) return;
   if (!event.problems.empty()) return refuse({event.problems, ErrorClass::host});
-  tell_leases(event.in_the_way);
+  tell_leases(event.blockers);
 }
 
 void AgentAttempt::probe(const message::Probe& m) {

@@ -125,7 +125,7 @@ class AgentAttempt {
   RankCommand complete(const RankCommand& command, int threads) const;
   void bind_ranks();
   std::size_t position_of(int rank) const;
-  void tell_leases(std::vector<LeaseHolder> in_the_way);
+  void tell_leases(std::vector<LeaseHolder> blockers);
   void finish();
   message::Stop usual_stop() const { return {prepare_.stop_grace, prepare_.stop_notice, of_}; }
   void stop_ranks(const message::Stop& how, Instant now);

@@ -60,11 +60,11 @@ struct HostChecked {
   ErrorClass error_class = ErrorClass::missing;
   HostGpus gpus = {};
   AttemptId of = {};
-  std::string checkpoint_mark = {};          ///< as in message::Ready
-  bool ends_with_login = false;              ///< likewise
-  std::vector<LeaseHolder> in_the_way = {};  ///< as in message::Leases
-  HostNetworks networks = {};                ///< if they were asked for
-  CpuTopology cpus = {};                     ///< if ranks are to be bound
+  std::string checkpoint_mark = {};        ///< as in message::Ready
+  bool ends_with_login = false;            ///< likewise
+  std::vector<LeaseHolder> blockers = {};  ///< as in message::Leases
+  HostNetworks networks = {};              ///< if they were asked for
+  CpuTopology cpus = {};                   ///< if ranks are to be bound
 };
 /// Result of ProbeHosts.
 struct HostsProbed {
@@ -74,7 +74,7 @@ struct HostsProbed {
 /// Result of TakeLeases: all leases are held, another holder is in the way, or leases cannot be
 /// held on this host.
 struct LeasesTried {
-  std::vector<LeaseHolder> in_the_way = {};
+  std::vector<LeaseHolder> blockers = {};
   std::vector<Diagnostic> problems = {};
   AttemptId of = {};
 };

@@ -61,7 +61,7 @@ struct Ticket {
   std::int64_t waited_ms = 0;
   /// When its file was made: Unix time, by the host's kernel, whatever the file says; 0: not kept
   /// by the file system. An old file that is renamed to a ticket stays old.
-  std::int64_t here_since_ns = 0;
+  std::int64_t created_ns = 0;
   /// Tasks of other users that it has passed on the host: the slots that they want were free there
   /// for long, or stay free for them.
   std::vector<std::string> passed = {};
@@ -71,17 +71,17 @@ struct Ticket {
 
 /// Whether a task has to wait for this ticket. Without an order, the task is behind all tickets. An
 /// order is claimed by its owner, so tickets of other users count only if their file was also made
-/// before the task's own (`here_since_ns`, of its ticket there; 0: not known), give or take the
+/// before the task's own (`created_ns`, of its ticket there; 0: not known), give or take the
 /// spread of arrivals and the time by which the task has stepped back. This only removes pairs from
 /// the common order, so there is no deadlock.
-inline bool is_in_the_way(const Ticket& ticket, const std::string& task,
-                          const std::optional<TicketOrder>& order, std::int64_t here_since_ns = 0) {
+inline bool blocks(const Ticket& ticket, const std::string& task,
+                   const std::optional<TicketOrder>& order, std::int64_t created_ns = 0) {
   if (ticket.order.task == task || ticket.stands_aside) return false;
   if (!order) return true;
   if (!(ticket.order < *order)) return false;
-  if (ticket.is_own_user || ticket.here_since_ns == 0 || here_since_ns == 0) return true;
+  if (ticket.is_own_user || ticket.created_ns == 0 || created_ns == 0) return true;
   const std::int64_t stepped_back = std::max<std::int64_t>(0, order->time_ns - order->arrived_ns);
-  return ticket.here_since_ns - here_since_ns <= stepped_back + usual_spread_ns;
+  return ticket.created_ns - created_ns <= stepped_back + usual_spread_ns;
 }
 
 /// Whether a task has passed another user's ticket on the host, according to its own ticket there.

@@ -167,7 +167,7 @@ void Waiter::step_behind(Instant now) {
   if (!has_risen) return;
   ++steps_behind_;
   // It steps back no further than it has waited, even if the clock of its hosts is hours behind:
-  // tasks that come within that time may be before it, by `is_in_the_way`.
+  // tasks that come within that time may be before it, by `blocks`.
   const std::int64_t waited_ns = (now - *first_arrival_).count();
   own_.order.arrived_ns =
       std::max(own_.order.arrived_ns, own_.order.time_ns - waited_ns - usual_spread_ns);
@@ -175,7 +175,7 @@ void Waiter::step_behind(Instant now) {
 }
 
 bool Waiter::is_before_us(const OfHost& host, const Ticket& other) const {
-  return is_in_the_way(other, own_.order.task, own_.order, host.arrived_ns) &&
+  return blocks(other, own_.order.task, own_.order, host.arrived_ns) &&
          (other.is_own_user ||
           std::find(host.passed.begin(), host.passed.end(), other.order.task) == host.passed.end());
 }

@@ -101,7 +101,7 @@ struct PlaceInLine {
 /// these hosts. The line of one host thus says nothing about another, and a lying host affects only
 /// itself.
 ///
-/// There is no deadlock: who is before whom (`is_in_the_way`) is a part of one order that all hosts
+/// There is no deadlock: who is before whom (`blocks`) is a part of one order that all hosts
 /// share, and the task with the lowest order is first on all of its hosts. Large requests do not
 /// starve: they have a ticket on each host that they may use, and later tasks are behind them on
 /// each of these. Orders only rise, and for each task at most `most_steps_behind` times.

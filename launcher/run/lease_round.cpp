@@ -14,7 +14,7 @@ LeaseRound::LeaseRound(std::string task, int hosts, Timing timing)
       back_off_(timing.back_off) {}
 
 void LeaseRound::become(OfHost& host, State state) {
-  const auto lacks = [](State each) { return each != State::holds && each != State::needless; };
+  const auto lacks = [](State each) { return each != State::holds && each != State::exempt; };
   lacking_ += static_cast<int>(lacks(state)) - static_cast<int>(lacks(host.state));
   host.state = state;
 }
@@ -57,7 +57,7 @@ bool LeaseRound::is_elder(const std::vector<LeaseHolder>& others) const {
 }
 
 // Answers of a host to earlier requests no longer count.
-void LeaseRound::give_way(Instant now) {
+void LeaseRound::release_for_elder(Instant now) {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     OfHost& host = hosts_[i];
     try_no_more(host);
@@ -72,7 +72,7 @@ void LeaseRound::give_way(Instant now) {
   back_off_ = std::min(2 * back_off_, timing_.longest_back_off);
 }
 
-void LeaseRound::answered(int host, std::vector<LeaseHolder> in_the_way, Instant now) {
+void LeaseRound::answered(int host, std::vector<LeaseHolder> blockers, Instant now) {
   OfHost& h = at(host);
   --h.answers_due;
   --answers_due_;
@@ -85,22 +85,22 @@ void LeaseRound::answered(int host, std::vector<LeaseHolder> in_the_way, Instant
     become(h, State::dropped);
     return actions_.push_back({Step::drop, host});
   }
-  if (in_the_way.empty()) {
+  if (blockers.empty()) {
     become(h, State::holds);
     h.pause = milliseconds(0);
     return;
   }
   become(h, State::blocked);
   if (!give_up_at_) give_up_at_ = now + timing_.limit;
-  const bool stays = std::any_of(in_the_way.begin(), in_the_way.end(), [](const LeaseHolder& each) {
+  const bool stays = std::any_of(blockers.begin(), blockers.end(), [](const LeaseHolder& each) {
     return each.is_running || each.is_waiting || each.task.empty();
   });
   if (stays || now >= *give_up_at_) {
-    conflict_ = Conflict{host, std::move(in_the_way)};
+    conflict_ = Conflict{host, std::move(blockers)};
     return;
   }
-  h.in_the_way = std::move(in_the_way);
-  if (!is_elder(h.in_the_way)) return give_way(now);
+  h.blockers = std::move(blockers);
+  if (!is_elder(h.blockers)) return release_for_elder(now);
   h.pause = std::clamp(2 * h.pause, timing_.pause, timing_.longest_pause);
   try_later(host, now + h.pause);
 }

@@ -38,14 +38,14 @@ class LeaseRound {
   /// The holders that keep the task from its leases for good.
   struct Conflict {
     int host = 0;
-    std::vector<LeaseHolder> in_the_way;
+    std::vector<LeaseHolder> blockers;
   };
 
   LeaseRound(std::string task, int hosts, Timing timing);
   LeaseRound(std::string task, int hosts) : LeaseRound(std::move(task), hosts, Timing()) {}
 
   /// This host has no leases to take.
-  void needs_nothing(int host) { become(at(host), State::needless); }
+  void exempt(int host) { become(at(host), State::exempt); }
   void expect(int host, Instant now);
   /// Whether an answer of this host is due.
   bool is_expected(int host) const {
@@ -53,8 +53,8 @@ class LeaseRound {
   }
   bool is_any_expected() const { return answers_due_ > 0; }
 
-  /// The answer of a host; only if `is_expected`. `in_the_way` empty: all is held there.
-  void answered(int host, std::vector<LeaseHolder> in_the_way, Instant now);
+  /// The answer of a host; only if `is_expected`. `blockers` empty: all is held there.
+  void answered(int host, std::vector<LeaseHolder> blockers, Instant now);
   /// Time has passed.
   void tick(Instant now);
   std::optional<Instant> next_deadline() const;
@@ -68,7 +68,7 @@ class LeaseRound {
   std::vector<int> take_silent() { return std::exchange(silent_, {}); }
 
  private:
-  enum class State { unknown, needless, trying, holds, blocked, dropped };
+  enum class State { unknown, exempt, trying, holds, blocked, dropped };
   struct OfHost {
     State state = State::unknown;
     int answers_due = 0;
@@ -76,7 +76,7 @@ class LeaseRound {
     int stale_answers = 0;  ///< of those, answers that come too late to count
     milliseconds pause{0};
     std::optional<Instant> try_at;
-    std::vector<LeaseHolder> in_the_way;
+    std::vector<LeaseHolder> blockers;
   };
 
   OfHost& at(int host) { return hosts_[static_cast<std::size_t>(host)]; }
@@ -86,7 +86,7 @@ class LeaseRound {
   void try_no_more(OfHost& host);
   void check(int host, Instant now);
   void take(int host, Instant now);
-  void give_way(Instant now);
+  void release_for_elder(Instant now);
   bool is_elder(const std::vector<LeaseHolder>& others) const;
 
   const std::string task_;

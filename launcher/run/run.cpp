@@ -75,7 +75,7 @@ Run::Run(const Trial& trial, TrialConnections connections, Rules rules, Timing t
   for (const PlannedRank& rank : trial.ranks) ++hosts_[rank.host].ranks_left;
   rules_.holds.resize(hosts_.size());
   for (std::size_t host = 0; host < hosts_.size(); ++host)
-    if (!rules_.holds[host]) leases_.needs_nothing(static_cast<int>(host));
+    if (!rules_.holds[host]) leases_.exempt(static_cast<int>(host));
   hosts_in_[static_cast<std::size_t>(HostState::connecting)] = static_cast<int>(hosts_.size());
   outcome_.ranks.resize(trial.ranks.size());
 }

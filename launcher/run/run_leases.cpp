@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t most_told = 4;
 
 // The text has no durations: a waiting user is told again only when the text changes.
-Error held_by_others(const std::vector<LeaseHolder>& in_the_way) {
+Error held_by_others(const std::vector<LeaseHolder>& blockers) {
   std::vector<Diagnostic> problems;
-  for (const LeaseHolder& holder : in_the_way) {
+  for (const LeaseHolder& holder : blockers) {
     if (problems.size() == most_told) break;
     if (holder.is_waiting) {
       problems.push_back({{}, {}, waiting_words_of(holder), {}});
@@ -25,7 +25,7 @@ Error held_by_others(const std::vector<LeaseHolder>& in_the_way) {
     const std::string what = words_of(holder.leases);
     problems.push_back({{}, {}, fmt::format("{} held by {}", what, short_words_of(holder)), {}});
   }
-  const bool are_foreign = std::all_of(in_the_way.begin(), in_the_way.end(),
+  const bool are_foreign = std::all_of(blockers.begin(), blockers.end(),
                                        [](const auto& holder) { return holder.pid > 0; });
   problems.back().hint = fmt::format(
       "wait for it (--wait), ask for other hosts or fewer slots, or start beside it: {}",
@@ -42,7 +42,7 @@ void Run::receive(int host, const message::Leases& m) {
   if (!is_known) return out_of_turn(host, "'leases'");
   if (h.state == HostState::running || !leases_.is_expected(host))
     return fact_again(host, "'leases'");
-  leases_.answered(host, m.in_the_way, now_);
+  leases_.answered(host, m.blockers, now_);
   act_on_leases();
 }
 
@@ -60,7 +60,7 @@ void Run::act_on_leases() {
   }
   const auto conflict = leases_.take_conflict();
   if (!conflict) return decide_start();
-  const Error why = held_by_others(conflict->in_the_way);
+  const Error why = held_by_others(conflict->blockers);
   if (!keeps_hosts()) return let_go(conflict->host, why);
   // The agent stays, and must end this attempt.
   act(host_action::Send{conflict->host, kill_at_once});

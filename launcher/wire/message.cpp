@@ -154,7 +154,7 @@ void fields(auto&, Described<DropLeases> auto&) {}
 // Of each holder a few leases.
 void fields(auto& f, Described<Leases> auto& m) {
   f.list_as(
-      "in_the_way", m.in_the_way, most_holders,
+      "in_the_way", m.blockers, most_holders,
       [](LeaseHolder holder) {
         if (holder.leases.size() > most_told_leases) holder.leases.resize(most_told_leases);
         return json_of_fields(holder);

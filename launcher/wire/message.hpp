@@ -274,7 +274,7 @@ struct WantContext {
 };
 /// The result of the last try to take the leases of the attempt: all of them, or none.
 struct Leases {
-  std::vector<LeaseHolder> in_the_way;  ///< empty: all is held
+  std::vector<LeaseHolder> blockers;  ///< empty: all is held
   AttemptId of = {};
   bool operator==(const Leases&) const = default;
 };

@@ -56,7 +56,7 @@ void fields(auto& f, Described<Ticket> auto& ticket) {
   f.words("user", ticket.user, longest_holder_text);
   f.flag("own_user", ticket.is_own_user);
   f.number("waited_ms", ticket.waited_ms);
-  f.number("here_since_ns", ticket.here_since_ns, 0, latest_arrival);
+  f.number("here_since_ns", ticket.created_ns, 0, latest_arrival);
   f.cut_texts("passed", ticket.passed, most_passed, longest_holder_text);
   f.check(
       [&] {

@@ -242,7 +242,7 @@ TEST_CASE("what a trial held is free for the next one as soon as it is told to l
     prepare.leases.wants = {{{LeaseKey::Kind::place, 0, {}}, lease_units, lease_units}};
     agent.send(about(prepare, of));
     (void)agent.next<message::Ready>(of);
-    CHECK(agent.next<message::Leases>(of).in_the_way.empty());
+    CHECK(agent.next<message::Leases>(of).blockers.empty());
     // Another task finds it held, and by this trial itself.
     AgentLeases others("wxyz2345-0", means);
     message::Prepare wanted = prepare;

@@ -62,7 +62,7 @@ TEST_CASE("where nothing can be held there is nothing to keep or to let go") {
   prepare.task_id = "abcd2345";
   prepare.leases.wants = {{{LeaseKey::Kind::place, 0, {}}, lease_units, lease_units}};
   CHECK_FALSE(leases.take(prepare, {}));
-  leases.keep_young();
+  leases.touch();
   leases.confirm(0);
   leases.drop(0);
   leases.drop_all();
@@ -84,9 +84,9 @@ TEST_CASE("a GPU that somebody else computes on is not taken, and nothing beside
   CHECK(others.take(bench.wants({0}, "wxyz2345"), {})->empty());
 
   bench.users.clear();
-  CHECK(leases.take_again(0)->size() == 1);  // wxyz2345
+  CHECK(leases.retry_take(0)->size() == 1);  // wxyz2345
   others.drop(0);
-  CHECK(leases.take_again(0)->empty());
+  CHECK(leases.retry_take(0)->empty());
 }
 
 TEST_CASE("a GPU that somebody else computes on is taken by who allows that") {
@@ -139,7 +139,7 @@ TEST_CASE("what a trial has let go for good another one holds, and takes again")
   REQUIRE(leases.take(prepare, {})->empty());
   leases.end(0);
   CHECK(inspect_host(bench.means).holders.empty());
-  CHECK(leases.take_again(0)->empty());  // it wants nothing any more
+  CHECK(leases.retry_take(0)->empty());  // it wants nothing any more
   CHECK(inspect_host(bench.means).holders.empty());
   prepare.of = {1, 0};
   REQUIRE(leases.take(prepare, {})->empty());

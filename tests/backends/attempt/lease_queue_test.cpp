@@ -30,13 +30,13 @@ struct Bench {
     queue.take(prepare, {}, answer("take"));
   }
   LeaseQueue::Then answer(const std::string& to) {
-    return [this, to](const auto& in_the_way) {
-      answers.push_back(to + (!in_the_way ? " failed" : in_the_way->empty() ? "" : " busy"));
+    return [this, to](const auto& blockers) {
+      answers.push_back(to + (!blockers ? " failed" : blockers->empty() ? "" : " busy"));
     };
   }
   // All that was asked is done.
   void finish() {
-    queue.take_again(-1, [this](const auto&) { loop.stop(); });
+    queue.retry_take(-1, [this](const auto&) { loop.stop(); });
     REQUIRE(testing::run_until_stopped(loop));
   }
   std::vector<LeaseHolder> holders() const { return inspect_host(means).holders; }
@@ -65,7 +65,7 @@ TEST_CASE("what is let go while it is being taken is let go in the end") {
   Bench bench;
   bench.take(0);
   bench.queue.drop(0);
-  bench.queue.take_again(0, bench.answer("again"));
+  bench.queue.retry_take(0, bench.answer("again"));
   SECTION("for good") { bench.queue.end(0); }
   SECTION("for others") { bench.queue.drop(0); }
   CHECK(bench.answers.empty());

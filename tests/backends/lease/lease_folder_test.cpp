@@ -62,9 +62,9 @@ TEST_CASE("root may make a better folder while slots are held in another one") {
   REQUIRE(::mkdir(places.missing().path.c_str(), 01777) == 0);
   REQUIRE(open_lease_folder(order)->path == places.missing().path);
   const auto second = task("second");
-  const auto in_the_way = second->take({whole_slot(0)}).value();
-  REQUIRE(in_the_way.size() == 1);
-  CHECK(in_the_way.front().task == "first");
+  const auto blockers = second->take({whole_slot(0)}).value();
+  REQUIRE(blockers.size() == 1);
+  CHECK(blockers.front().task == "first");
   REQUIRE(second->take({whole_slot(1)})->empty());
   // Whoever has opened the old one before it takes anything sees the new one.
   CHECK(waiting->take({whole_slot(1)})->front().task == "second");

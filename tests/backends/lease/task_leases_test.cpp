@@ -55,9 +55,9 @@ TEST_CASE("what a task holds another one does not get, and is told who has it") 
   TaskLeases first(host.folder(), words_of("abcd2345"));
   REQUIRE(first.take({whole_slot(0), whole_slot(1)})->empty());
   TaskLeases second(host.folder(), words_of("efgh2345"));
-  const auto in_the_way = second.take({whole_slot(1), whole_slot(2)}).value();
-  REQUIRE(in_the_way.size() == 1);
-  const LeaseHolder& holder = in_the_way.front();
+  const auto blockers = second.take({whole_slot(1), whole_slot(2)}).value();
+  REQUIRE(blockers.size() == 1);
+  const LeaseHolder& holder = blockers.front();
   CHECK(holder.task == "abcd2345");
   CHECK(holder.name == "digits");
   CHECK(holder.launcher == "alice@head");
@@ -209,8 +209,8 @@ TEST_CASE("who lets go in the middle of another one's try is never an unknown ho
   });
   int unknown = 0;
   for (int round = 0; round < 5'000; ++round) {
-    const auto in_the_way = other.take({whole_slot(0)});
-    if (!in_the_way || (!in_the_way->empty() && in_the_way->front().task != "one")) ++unknown;
+    const auto blockers = other.take({whole_slot(0)});
+    if (!blockers || (!blockers->empty() && blockers->front().task != "one")) ++unknown;
     other.drop();
   }
   is_over = true;
@@ -250,11 +250,11 @@ TEST_CASE("a lock without words is an unknown holder's") {
   auto squatter = LeaseFile::open(host.folder(), "place-3").value();
   REQUIRE(squatter.lock({0, 1}));
   TaskLeases ours(host.folder(), words_of("a"));
-  const auto in_the_way = ours.take({whole_slot(3)}).value();
-  REQUIRE(in_the_way.size() == 1);
-  CHECK(in_the_way.front().task.empty());
-  CHECK(in_the_way.front().leases.front().key == LeaseKey{LeaseKey::Kind::place, 3, {}});
-  CHECK(in_the_way.front().leases.front().amount == 1);
+  const auto blockers = ours.take({whole_slot(3)}).value();
+  REQUIRE(blockers.size() == 1);
+  CHECK(blockers.front().task.empty());
+  CHECK(blockers.front().leases.front().key == LeaseKey{LeaseKey::Kind::place, 3, {}});
+  CHECK(blockers.front().leases.front().amount == 1);
   CHECK(ours.take({part_of_slot(3, 5'000)})->empty());
 }
 
@@ -292,9 +292,9 @@ TEST_CASE("what a living holder says is held, whoever has removed the files with
     if (are_made_anew) std::ofstream(host.path() + "/" + file).flush();
   }
   TaskLeases ann(host.folder(), words_of("ann"));
-  const auto in_the_way = ann.take({whole_slot(0)}).value();
-  REQUIRE(in_the_way.size() == 1);
-  CHECK(in_the_way.front().task == "ben");
+  const auto blockers = ann.take({whole_slot(0)}).value();
+  REQUIRE(blockers.size() == 1);
+  CHECK(blockers.front().task == "ben");
   CHECK(ann.take({part_of_slot(1, 5'000)})->front().task == "ben");
   REQUIRE(ann.take({part_of_slot(1, 4'000)})->empty());
   // Each is told with all that it holds.
@@ -349,10 +349,10 @@ TEST_CASE("whoever says to hold what is free has it, and what is held stays its 
   CHECK(holders(host).size() == 2);
   CHECK(ours.take({whole_slot(0)})->empty());  // as in its next attempt
   ours.drop();
-  const auto in_the_way = ours.take({whole_slot(0)}).value();
-  REQUIRE(in_the_way.size() == 1);
-  CHECK(in_the_way.front().task == "liar");
-  CHECK(in_the_way.front().uid == static_cast<std::int64_t>(::getuid()));
+  const auto blockers = ours.take({whole_slot(0)}).value();
+  REQUIRE(blockers.size() == 1);
+  CHECK(blockers.front().task == "liar");
+  CHECK(blockers.front().uid == static_cast<std::int64_t>(::getuid()));
 }
 
 TEST_CASE("what others have in the folder is let alone") {
@@ -438,7 +438,7 @@ TEST_CASE("the words of a holder that were removed are made anew") {
   for (const std::string& file : files_of(host))
     if (file.starts_with("holder-")) std::filesystem::remove(host.path() + "/" + file);
   CHECK(holders(host).front().task.empty());
-  ours.keep_young();
+  ours.touch();
   REQUIRE(holders(host).size() == 1);
   CHECK(holders(host).front().task == "a");
   CHECK(holders(host).front().is_running);
@@ -563,10 +563,10 @@ TEST_CASE("what is held in one folder of a host is held in the other ones") {
   TaskLeases first(earlier.folder_beside(later), words_of("first"));
   REQUIRE(first.take({whole_slot(0), part_of_slot(1, 5'000)})->empty());
   TaskLeases second(later.folder_beside(earlier), words_of("second"));
-  const auto in_the_way = second.take({whole_slot(0)}).value();
-  REQUIRE(in_the_way.size() == 1);
-  CHECK(in_the_way.front().task == "first");
-  CHECK(in_the_way.front().leases.size() == 2);
+  const auto blockers = second.take({whole_slot(0)}).value();
+  REQUIRE(blockers.size() == 1);
+  CHECK(blockers.front().task == "first");
+  CHECK(blockers.front().leases.size() == 2);
   // The other half is free, whichever units the first one has.
   REQUIRE(second.take({part_of_slot(1, 5'000)})->empty());
   TaskLeases third(earlier.folder_beside(later), words_of("third"));

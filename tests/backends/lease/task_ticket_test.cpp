@@ -131,12 +131,12 @@ TEST_CASE("who has no ticket comes behind those who wait, and is told who they a
   const auto ticket = TaskTicket::make(folder, "m-0", final_ticket_of("mmmm2345", 800));
   REQUIRE(ticket);
   TaskLeases newcomer = leases_of(host, "n");
-  const auto in_the_way = newcomer.take({whole_slot(0)}).value();
-  REQUIRE(in_the_way.size() == 1);
-  CHECK(in_the_way.front().task == "mmmm2345");
-  CHECK(in_the_way.front().name == "digits");
-  CHECK(in_the_way.front().is_waiting);
-  CHECK(in_the_way.front().leases.empty());
+  const auto blockers = newcomer.take({whole_slot(0)}).value();
+  REQUIRE(blockers.size() == 1);
+  CHECK(blockers.front().task == "mmmm2345");
+  CHECK(blockers.front().name == "digits");
+  CHECK(blockers.front().is_waiting);
+  CHECK(blockers.front().leases.empty());
   CHECK_FALSE(has_file(host, "holder-"));
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("a ticket that says to be older than its file does not come first") {
   const HostUnderTest host;
   REQUIRE(::chmod(host.path().c_str(), 01777) == 0);
   const LeaseFolder folder = host.folder();
-  if (here_since_ns(folder.folder.get()) == 0)
+  if (created_ns(folder.folder.get()) == 0)
     SKIP_CASE("this file system does not keep when a file was made");
   const auto ours = TaskTicket::make(folder, "m-0", ticket_of("mmmm2345"));
   REQUIRE(ours);
@@ -231,12 +231,12 @@ TEST_CASE("a ticket that says to be older than its file does not come first") {
   const auto all = tickets(folder);
   REQUIRE(all.size() == 2);
   CHECK(all.front().order.task == "xxxx2345");
-  CHECK(all.front().here_since_ns >= ours->arrived_ns());
+  CHECK(all.front().created_ns >= ours->arrived_ns());
   // As if we had come a minute sooner: files cannot be made older for a test.
   const TicketOrder order{ours->arrived_ns(), ours->arrived_ns(), "mmmm2345"};
   constexpr std::int64_t minute = 60'000'000'000;
-  CHECK(is_in_the_way(all.front(), "mmmm2345", order, ours->arrived_ns()));
-  CHECK_FALSE(is_in_the_way(all.front(), "mmmm2345", order, ours->arrived_ns() - minute));
+  CHECK(blocks(all.front(), "mmmm2345", order, ours->arrived_ns()));
+  CHECK_FALSE(blocks(all.front(), "mmmm2345", order, ours->arrived_ns() - minute));
   REQUIRE(::kill(child, SIGKILL) == 0);
   REQUIRE(::waitpid(child, nullptr, 0) == child);
   ::close(talk[0]);

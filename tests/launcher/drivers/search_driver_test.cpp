@@ -36,8 +36,8 @@ struct SearchBench {
   explicit SearchBench(const std::string& yaml, const std::string& hosts = two_hosts,
                        std::vector<LeaseHolder> holders = {}, const std::set<std::string>& bad = {},
                        bool is_strict = false)
-      : in_the_way(std::move(holders)),
-        is_leased(!in_the_way.empty()),
+      : blockers(std::move(holders)),
+        is_leased(!blockers.empty()),
         held_on(bad),
         unreachable(is_leased ? std::set<std::string>() : bad),
         experiment(parse_experiment({"x.yaml", (is_leased ? "" : "leases: none\n") + yaml}, {},
@@ -127,7 +127,7 @@ struct SearchBench {
     say(link, message::Ready{std::move(ports), "/run"}, m.of);
     if (!is_leased) return;
     const bool is_held = held_on.empty() || held_on.contains(host_of(link));
-    say(link, message::Leases{is_held ? in_the_way : std::vector<LeaseHolder>()}, m.of);
+    say(link, message::Leases{is_held ? blockers : std::vector<LeaseHolder>()}, m.of);
   }
   void answer(std::size_t link, const message::Go& m) {
     for (const int rank : places[m.of.trial][link]) say(link, message::RankStarted{rank, 9}, m.of);
@@ -218,7 +218,7 @@ struct SearchBench {
         all.insert(all.end(), decided->decisions.begin(), decided->decisions.end());
     return all;
   }
-  std::vector<LeaseHolder> in_the_way;  ///< of every trial there
+  std::vector<LeaseHolder> blockers;  ///< of every trial there
   bool is_leased = false;
   std::set<std::string> held_on;      ///< hosts; none: all
   std::set<std::string> unreachable;  ///< hosts

@@ -45,7 +45,7 @@ void QueueWorld::make_stranger(bool stays) {
   words.is_final = !chance_.one_in(4);
   words.priority = most_urgent;
   after(begin, [this, host, words]() mutable {
-    words.here_since_ns = unix_time(hosts_[host].clock_ahead_ns);
+    words.created_ns = unix_time(hosts_[host].clock_ahead_ns);
     hosts_[host].strangers.push_back(words);
     host_changed(static_cast<int>(host));
   });
@@ -87,7 +87,7 @@ Ticket QueueWorld::made_up_ticket() {
   ticket.stands_aside = chance_.one_in(8);
   ticket.is_own_user = chance_.one_in(2);
   ticket.priority = most_urgent;
-  ticket.here_since_ns = silly_time();
+  ticket.created_ns = silly_time();
   return ticket;
 }
 

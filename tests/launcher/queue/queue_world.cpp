@@ -259,7 +259,7 @@ void QueueWorld::ticket_came(const std::shared_ptr<Link>& link, const Ticket& ti
   }
   if (link->ticket.stands_aside && !ticket.stands_aside) link->final_since.reset();  // from now on
   link->ticket = ticket;
-  link->ticket.here_since_ns = link->arrived_ns;
+  link->ticket.created_ns = link->arrived_ns;
   if (!ticket.is_final)
     link->ticket.order = {link->arrived_ns, link->arrived_ns, ticket.order.task};
   else if (!link->final_since)
@@ -406,7 +406,7 @@ void QueueWorld::check_order(int task) {
     for (const auto& other : host.tickets)
       promise(!other->final_since || *other->final_since > surely_seen || at(other->task).has_run ||
                   has_passed(t.waiter->ticket(static_cast<int>(i)), ticket_as_seen(*other, task)) ||
-                  !is_in_the_way(ticket_as_seen(*other, task), t.id, t.waiter->order(), arrived_ns),
+                  !blocks(ticket_as_seen(*other, task), t.id, t.waiter->order(), arrived_ns),
               fmt::format("task {} takes slots before task {}", t.id, at(other->task).id));
   }
 }
@@ -452,7 +452,7 @@ void QueueWorld::taken_at(int task, int host, const std::optional<TicketOrder>& 
   const int slots = t.wanted.at(host);
   const std::int64_t arrived_ns = arrival_of(task, h);
   const auto is_first = [&](const Ticket& each) {
-    return is_in_the_way(each, t.id, order, arrived_ns) && !has_passed_there(task, h, each);
+    return blocks(each, t.id, order, arrived_ns) && !has_passed_there(task, h, each);
   };
   bool is_behind = std::any_of(h.tickets.begin(), h.tickets.end(), [&](const auto& link) {
     return is_first(ticket_as_seen(*link, task));

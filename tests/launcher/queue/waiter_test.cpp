@@ -174,13 +174,13 @@ TEST_CASE("who lacks hosts that are out of reach lets others go first, and keeps
   const auto order = waiter.order();
   waiter.planned(Turn::held, 2s);
   (void)waiter.take_actions();
-  CHECK(is_in_the_way(waiter.ticket(0), "other", std::nullopt));
+  CHECK(blocks(waiter.ticket(0), "other", std::nullopt));
   waiter.lost(1, unreachable, 3s);
   CHECK(wants(waiter) == "lost 1, plan");
   waiter.planned(Turn::lacks_hosts, 3s);
   CHECK(wants(waiter) == "send 0");
   CHECK(waiter.ticket(0).stands_aside);
-  CHECK_FALSE(is_in_the_way(waiter.ticket(0), "other", std::nullopt));
+  CHECK_FALSE(blocks(waiter.ticket(0), "other", std::nullopt));
   waiter.tick(4s);
   CHECK(wants(waiter) == "open 1");
   waiter.reported(1, 900, {}, 5s);
@@ -188,7 +188,7 @@ TEST_CASE("who lacks hosts that are out of reach lets others go first, and keeps
   waiter.planned(Turn::held, 5s);
   CHECK(wants(waiter) == "send 0, send 1");
   CHECK(waiter.order() == order);
-  CHECK(is_in_the_way(waiter.ticket(0), "other", std::nullopt));
+  CHECK(blocks(waiter.ticket(0), "other", std::nullopt));
 }
 
 TEST_CASE("where no host can be reached nothing is waited for") {
@@ -277,11 +277,11 @@ TEST_CASE("a ticket of another user counts by when it came to the host, not by w
   waiter.start(0s, 1'000 * second);
   waiter.reported(0, 1'000 * second, {}, 1s);
   Ticket stranger = ticket_of("a", 1);
-  stranger.here_since_ns = 1'021 * second;
+  stranger.created_ns = 1'021 * second;
   waiter.reported(0, 1'000 * second, {stranger}, 22s);
   CHECK(waiter.is_turn_on(0));
   CHECK(waiter.place().number == 1);
-  stranger.here_since_ns = 1'019 * second;
+  stranger.created_ns = 1'019 * second;
   waiter.reported(0, 1'000 * second, {stranger}, 22s);
   CHECK_FALSE(waiter.is_turn_on(0));
   CHECK(waiter.place().number == 2);
@@ -375,7 +375,7 @@ TEST_CASE("a step behind is no longer than the time waited, also by a clock that
   waiter.reported(0, 1'000 * second, {urgent_of("u", 10'005 * second)}, 5s);
   CHECK(waiter.order() == TicketOrder{10'005 * second + 1, 9'981 * second + 1, "m"});
   Ticket stranger = ticket_of("a", 1);
-  stranger.here_since_ns = 1'060 * second;
+  stranger.created_ns = 1'060 * second;
   waiter.reported(0, 1'000 * second, {stranger}, 60s);
   CHECK(waiter.is_turn_on(0));
 }

@@ -44,7 +44,7 @@ TEST_CASE("where nobody is in the way all is held at once") {
 
 TEST_CASE("a host that is asked for nothing is not waited for") {
   LeaseRound round("b", 2);
-  round.needs_nothing(0);
+  round.exempt(0);
   round.expect(1, 0s);
   round.answered(1, held_by("a"), 0s);
   CHECK(round.take_actions() == Actions{{Step::drop, 1}});
@@ -63,7 +63,7 @@ TEST_CASE("who runs, who is not known, and who comes first in the line is not wa
     const auto conflict = round.take_conflict();
     REQUIRE(conflict);
     CHECK(conflict->host == 1);
-    CHECK(conflict->in_the_way == holder);
+    CHECK(conflict->blockers == holder);
     CHECK_FALSE(round.take_conflict());
   }
 }
@@ -152,7 +152,7 @@ class Race {
         if (chance_() % 2 == 0) task.wants.insert(host);
       if (task.wants.empty()) task.wants.insert(0);
       for (int host = 0; host < hosts; ++host)
-        if (!task.wants.contains(host)) task.round.needs_nothing(host);
+        if (!task.wants.contains(host)) task.round.exempt(host);
       for (const int host : task.wants) {
         task.round.expect(host, now_);
         send(i, {Step::take, host}, up_to(20ms));
@@ -211,16 +211,16 @@ class Race {
       return;
     }
     if (owner == 0) owner = task + 1;
-    std::vector<LeaseHolder> in_the_way;
+    std::vector<LeaseHolder> blockers;
     if (owner != task + 1) {
       const Task& other = tasks_[static_cast<std::size_t>(owner - 1)];
-      in_the_way = held_by(other.name, other.has_started);
+      blockers = held_by(other.name, other.has_started);
     }
     Instant& last = answered_[{task, action.host}];
     last = std::max(last, now_ + up_to(20ms));
-    at(last, [this, task, host = action.host, in_the_way] {
+    at(last, [this, task, host = action.host, blockers] {
       Task& asker = tasks_[static_cast<std::size_t>(task)];
-      if (!asker.is_refused) asker.round.answered(host, in_the_way, now_);
+      if (!asker.is_refused) asker.round.answered(host, blockers, now_);
     });
   }
 
