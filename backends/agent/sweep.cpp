@@ -58,9 +58,9 @@ bool holds_any(const std::vector<int>& pids, const std::set<int>& wanted) {
 }
 
 // Finds, kills and counts the processes of a dead agent.
-class Hunt {
+class ProcessSweep {
  public:
-  Hunt(const AgentRecord& record, const std::string& key, const std::string& mark)
+  ProcessSweep(const AgentRecord& record, const std::string& key, const std::string& mark)
       : record_(record), mark_(mark), user_(::geteuid()) {
     for (int pid = ::getpid(); pid > 0 && spared_.insert(pid).second;)
       pid = parent_of(pid).value_or(0);
@@ -280,9 +280,9 @@ Sweep end_processes_of(const AgentRecord& record, const std::string& key, const 
   // Without a record, the mark alone identifies the processes.
   const bool is_old = !record.boot_id.empty() && record.boot_id != record_of_this_process().boot_id;
   if (is_old || is_foreign(record)) return {};
-  Hunt hunt(record, key, mark);
-  hunt.run(limit);
-  return hunt.result();
+  ProcessSweep sweep(record, key, mark);
+  sweep.run(limit);
+  return sweep.result();
 }
 
 Result<Sweep> sweep_agent(const HostDirectory& directory, const std::string& key,

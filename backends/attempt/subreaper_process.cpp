@@ -58,9 +58,10 @@ ChildAnswer not_started(ChildStep step, int error) {
 
 // One thread serves the agent, one starts ranks, which may take for ever. The two share state only
 // within this process.
-class Family {
+class RankParent {
  public:
-  Family(Descriptor talk, Descriptor starts) : talk_(std::move(talk)), starts_(std::move(starts)) {}
+  RankParent(Descriptor talk, Descriptor starts)
+      : talk_(std::move(talk)), starts_(std::move(starts)) {}
 
   int run();
 
@@ -90,7 +91,7 @@ class Family {
   bool is_over_ = false;  ///< the attempt has ended, and no other attempt can use this process
 };
 
-int Family::run() {
+int RankParent::run() {
   sigset_t children;
   ::sigemptyset(&children);
   ::sigaddset(&children, SIGCHLD);
@@ -104,7 +105,7 @@ int Family::run() {
 
 // Runs on a thread of its own. It never returns: ranks die with the thread that started them
 // (PDEATHSIG), so the thread must live as long as the process.
-void Family::start_ranks() {
+void RankParent::start_ranks() {
   try {
     while (auto asked = await_child_request(starts_.get()))
       if (!answer_child_request(starts_.get(), start_rank(*asked))) break;
@@ -115,7 +116,7 @@ void Family::start_ranks() {
   while (true) ::pause();
 }
 
-ChildAnswer Family::start_rank(const AskedChild& asked) {
+ChildAnswer RankParent::start_rank(const AskedChild& asked) {
   if (asked.error != 0) return not_started(ChildStep::descriptors, asked.error);
   {
     const std::lock_guard lock(mutex_);
@@ -138,7 +139,7 @@ ChildAnswer Family::start_rank(const AskedChild& asked) {
   return std::move(*answer);
 }
 
-void Family::serve() {
+void RankParent::serve() {
   while (!is_over_ || (talk_.has_waiting() && !talk_.is_over())) {
     std::unique_lock lock(mutex_);
     collect();
@@ -165,7 +166,7 @@ void Family::serve() {
 
 // While a rank is being started, its pid is not known yet, and it must not be reaped as an orphan.
 // The caller holds the mutex, also for the functions below.
-void Family::collect() {
+void RankParent::collect() {
   const Instant now = boot_time();
   has_skipped_ = is_starting_;
   if (is_starting_) {
@@ -176,11 +177,11 @@ void Family::collect() {
   while (const auto ended = collect_any(now)) note_end(ended->pid, ended->status);
 }
 
-void Family::note_end(int pid, const ExitStatus& status) {
+void RankParent::note_end(int pid, const ExitStatus& status) {
   if (ranks_.erase(pid) > 0) talk_.say(news_of(pid, status));
 }
 
-void Family::hear() {
+void RankParent::hear() {
   talk_.flush();
   const std::lock_guard lock(mutex_);
   while (const auto command = talk_.hear_command()) carry_out(*command);
@@ -191,7 +192,7 @@ void Family::hear() {
   if (boot_time() - *over_at_ >= death_limit) is_killing_ = true;
 }
 
-void Family::carry_out(const SubreaperCommand& command) {
+void RankParent::carry_out(const SubreaperCommand& command) {
   if (command.kind == SubreaperCommand::Kind::kill_all) {
     is_killing_ = true;
     for (const int pid : ranks_) signal_group(pid, SIGKILL);
@@ -201,7 +202,7 @@ void Family::carry_out(const SubreaperCommand& command) {
 }
 
 // Ranks that end only now are reported as killed: their real statuses are lost.
-void Family::finish_kill() {
+void RankParent::finish_kill() {
   const std::vector<Survivor> survivors = kill_all_descendants(whole_tree_limit);
   const std::lock_guard lock(mutex_);
   for (const int pid : std::set<int>(ranks_)) {
@@ -219,7 +220,7 @@ void Family::finish_kill() {
 
 // Waits for a record of the agent or for the end of a child. All signals are blocked, and SIGCHLD
 // comes through the signalfd, so that none is lost between a check and the next wait.
-void Family::wait(std::optional<nanoseconds> limit) {
+void RankParent::wait(std::optional<nanoseconds> limit) {
   pollfd polled[] = {
       {talk_.socket(), static_cast<short>(talk_.has_waiting() ? POLLIN | POLLOUT : POLLIN), 0},
       {ended_children_.get(), POLLIN, 0}};
@@ -241,7 +242,7 @@ void Family::wait(std::optional<nanoseconds> limit) {
   (void)become_subreaper();  // if the kernel refuses, the agent or its guard is still one
   close_others({talk.get(), starts.get()});
   try {
-    ::_exit(Family(std::move(talk), std::move(starts)).run());
+    ::_exit(RankParent(std::move(talk), std::move(starts)).run());
   } catch (...) {
     exit_with_failure();
   }

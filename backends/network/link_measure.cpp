@@ -36,9 +36,9 @@ constexpr milliseconds flood_length = 150ms;
 constexpr int trips = 32;
 constexpr int warm_up_trips = 2;
 // Limits of the second measurement, of slow pairs alone: repetitions of a pair, pairs, total time.
-constexpr int looks_at_one = 3;
-constexpr int most_second_looks = 64;
-constexpr auto second_looks_limit = 60s;
+constexpr int measurements_of_one = 3;
+constexpr int most_remeasured = 64;
+constexpr auto remeasure_limit = 60s;
 // A rank with this many failures and no success is skipped.
 constexpr int most_troubles = 3;
 // The limit of the whole measurement. A rank notices at once when rank 0 dies; this limit is for a
@@ -168,7 +168,8 @@ class Measuring {
       if (!found) return found;
       for (LinkFacts& link : *found) links.push_back(std::move(link));
     }
-    if (auto looked = look_again(links); !looked) return tl::make_unexpected(looked.error());
+    if (auto remeasured = measure_again(links); !remeasured)
+      return tl::make_unexpected(remeasured.error());
     for (int rank = 1; rank < own_.world; ++rank) (void)ranks_.send(rank, "end", pair_end());
     return links;
   }
@@ -212,7 +213,7 @@ class Measuring {
     std::vector<LinkFacts> found;
     if (own_partner) {
       found.push_back(lead_pair(number_, *own_partner));
-      call_off_where_in_vain(found.back());
+      cancel_unreachable(found.back());
     }
     for (const auto& [lower, higher] : pairs) {
       for (const int rank : {lower, higher}) {
@@ -224,7 +225,7 @@ class Measuring {
         if (!facts) return misunderstood(rank);
         facts->from = lower;
         facts->to = higher;
-        call_off_where_in_vain(*facts);
+        cancel_unreachable(*facts);
         found.push_back(std::move(*facts));
       }
     }
@@ -236,7 +237,7 @@ class Measuring {
 
   // Ends the wait of the higher rank for a lower one that cannot reach it; otherwise it would wait
   // for its full timeout.
-  void call_off_where_in_vain(const LinkFacts& facts) {
+  void cancel_unreachable(const LinkFacts& facts) {
     if (facts.trouble.empty()) return;
     const Peer& higher = peer(facts.to);
     auto socket = TimedSocket::connect(higher.address, higher.port, pair_end());
@@ -264,14 +265,14 @@ class Measuring {
 
   // Other pairs may have slowed a link down, in the network or on a core: the best of several
   // measurements counts.
-  Result<void> look_again(std::vector<LinkFacts>& links) {
+  Result<void> measure_again(std::vector<LinkFacts>& links) {
     const LinkStandard standard = standard_of(links);
-    const Deadline end = SteadyClock::now() + second_looks_limit;
-    int looked_at = 0;
+    const Deadline end = SteadyClock::now() + remeasure_limit;
+    int measured = 0;
     for (LinkFacts& link : links) {
       if (!is_slow(link, standard)) continue;
-      if (++looked_at > most_second_looks) break;
-      for (int i = 0; i < looks_at_one && is_slow(link, standard); ++i) {
+      if (++measured > most_remeasured) break;
+      for (int i = 0; i < measurements_of_one && is_slow(link, standard); ++i) {
         if (SteadyClock::now() > end) return {};
         auto found = measure({{link.from, link.to}});
         if (!found) return tl::make_unexpected(found.error());

@@ -44,10 +44,10 @@ void TaskJournal::append(std::string entry, bool durable,
   const auto told = std::make_shared<std::function<void(Result<void>)>>(std::move(on_written));
   const auto started = background_.run(
       [store = store_, id = task_id_, entry = std::move(entry), durable, written,
-       trouble = trouble_, is_anothers = is_anothers_] {
+       trouble = trouble_, is_displaced = is_displaced_] {
         if (*trouble) {
           *trouble = append_patiently(*store, id, entry, durable);
-          *is_anothers = !*trouble && store->was_displaced(id);
+          *is_displaced = !*trouble && store->was_displaced(id);
         }
         *written = *trouble;
       },
@@ -59,12 +59,12 @@ void TaskJournal::append(std::string entry, bool durable,
 void TaskJournal::look(std::function<void()> then) {
   const auto told = std::make_shared<std::function<void()>>(std::move(then));
   const auto started = background_.run(
-      [store = store_, id = task_id_, is_anothers = is_anothers_] {
-        *is_anothers = *is_anothers || is_taken_patiently(*store, id);
+      [store = store_, id = task_id_, is_displaced = is_displaced_] {
+        *is_displaced = *is_displaced || is_taken_patiently(*store, id);
       },
       [told] { (*told)(); });
   if (started) return;
-  *is_anothers_ = true;
+  *is_displaced_ = true;
   loop_.post([told] { (*told)(); });
 }
 

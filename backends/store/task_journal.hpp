@@ -21,7 +21,7 @@ class TaskJournal final : public Journal {
   void append(std::string entry, bool durable,
               std::function<void(Result<void>)> on_written) override;
   void look(std::function<void()> then) override;
-  bool is_anothers() const override { return *is_anothers_; }
+  bool is_displaced() const override { return *is_displaced_; }
 
  private:
   Loop& loop_;
@@ -29,7 +29,7 @@ class TaskJournal final : public Journal {
   std::string task_id_;
   // Written by the thread; the last write happens before the failure is reported to the loop.
   std::shared_ptr<Result<void>> trouble_ = std::make_shared<Result<void>>();
-  std::shared_ptr<bool> is_anothers_ = std::make_shared<bool>(false);
+  std::shared_ptr<bool> is_displaced_ = std::make_shared<bool>(false);
   Background background_;
 };
 

@@ -65,7 +65,7 @@ RankCgroups rank_cgroups() {
 /// The processes that compute on GPUs: those that this user can see and, if the user may not
 /// inspect all processes, those that the driver reports. The driver's answer is cached for half a
 /// minute: a waiting launcher asks often, and each query wakes idle GPUs.
-class HeardUsers {
+class CachedGpuUsers {
  public:
   std::vector<LeaseHolder> users() {
     std::vector<LeaseHolder> users = gpu_users();
@@ -97,7 +97,7 @@ AgentMeans inspection_means() {
                     std::move(identities.cuda_type)};
   };
   means.look_at_cpus = [] { return look_at_cpus(allowed_cpus()); };
-  means.gpu_users = [heard = std::make_shared<HeardUsers>()] { return heard->users(); };
+  means.gpu_users = [cached = std::make_shared<CachedGpuUsers>()] { return cached->users(); };
   means.ask_devices = [] { return ask_devices(embedded_devices(), devices_limit); };
   if (const char* folder = std::getenv("TRAIN_LEASE_DIRECTORY"))  // tests; train-environment(7)
     means.lease_folder = folder;

@@ -91,15 +91,15 @@ void TaskRecorder::note_alive() {
   alive_ = loop_.after(timing_.alive, [this] { note_alive(); });
   if (is_busy_) return;
   if (is_stale_ && !retry_) return begin();
-  const auto is_anothers = std::make_shared<bool>();
+  const auto was_displaced = std::make_shared<bool>();
   const auto started = background_.run(
-      [store = store_, id = task_.id, is_anothers] {
+      [store = store_, id = task_.id, was_displaced] {
         store->note_alive(id);
-        *is_anothers = store->was_displaced(id);
+        *was_displaced = store->was_displaced(id);
       },
-      [this, is_anothers] {
+      [this, was_displaced] {
         is_busy_ = false;
-        if (!is_displaced(*is_anothers) && is_wanted_ && !retry_) begin();
+        if (!is_displaced(*was_displaced) && is_wanted_ && !retry_) begin();
       });
   is_busy_ = started.has_value();
 }

@@ -124,7 +124,7 @@ std::unique_ptr<HostLink> HostTransports::open(const Host& host, const AgentCall
   return transport_of(host)->open(host, call, std::move(events));
 }
 
-Reach::Reach(const std::vector<Host>& hosts)
+HostConnections::HostConnections(const std::vector<Host>& hosts)
     : transports(loop, hosts, limit_for_ranks(),
                  [](const std::string& said) { talk(TerminalText(said)); }) {}
 

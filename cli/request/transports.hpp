@@ -68,10 +68,10 @@ class HostTransports final : public Transport {
 
 /// The connection of a command to its hosts, shared by all its steps: a launch may be refused,
 /// query what is in use, wait in the queue and start, but logs in to each host only once.
-struct Reach {
+struct HostConnections {
   /// Raises this process's limit of open files; ranks on this machine get the old one. Messages of
   /// the transports go to `talk`.
-  explicit Reach(const std::vector<Host>& hosts);
+  explicit HostConnections(const std::vector<Host>& hosts);
 
   Loop loop;
   HostTransports transports;

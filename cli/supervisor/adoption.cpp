@@ -256,8 +256,8 @@ Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady, StopSignals& 
     supervised.hosts = hosts = task_hosts(request_.inventory, *plan_);
     supervised.left = &*left_;
   }
-  Reach reach(hosts);
-  return supervise(std::move(supervised), reach, signals);
+  HostConnections connections(hosts);
+  return supervise(std::move(supervised), connections, signals);
 }
 
 Result<void> become_kept_program(const SqliteTaskStore& store, const TaskRecord& task,

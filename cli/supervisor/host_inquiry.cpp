@@ -19,11 +19,11 @@ constexpr std::chrono::seconds inspection_limit{15};
 // Python and slow disks on a host may take long.
 constexpr std::chrono::seconds check_limit{30};
 
-std::vector<Result<QueryDriver::Answer>> ask(const std::vector<Host>& hosts, Reach& reach,
-                                             nanoseconds limit,
+std::vector<Result<QueryDriver::Answer>> ask(const std::vector<Host>& hosts,
+                                             HostConnections& connections, nanoseconds limit,
                                              std::function<HostQuery(const Host&)> question_of) {
-  Loop loop(reach.loop);
-  QueryDriver driver({loop, reach.transports}, hosts, std::move(question_of), limit,
+  Loop loop(connections.loop);
+  QueryDriver driver({loop, connections.transports}, hosts, std::move(question_of), limit,
                      [&loop] { loop.stop(); });
   driver.start();
   loop.run();
@@ -32,28 +32,29 @@ std::vector<Result<QueryDriver::Answer>> ask(const std::vector<Host>& hosts, Rea
 
 }  // namespace
 
-std::vector<Result<HostReport>> query_hosts(const std::vector<Host>& hosts, Reach& reach) {
+std::vector<Result<HostReport>> query_hosts(const std::vector<Host>& hosts,
+                                            HostConnections& connections) {
   std::vector<Result<HostReport>> reports;
-  for (const auto& answer : ask(hosts, reach, inspection_limit, inspection_query))
+  for (const auto& answer : ask(hosts, connections, inspection_limit, inspection_query))
     reports.push_back(answer ? decode_host_report(answer->line)
                              : tl::make_unexpected(answer.error()));
   return reports;
 }
 
 HostInquiry::HostInquiry(std::vector<Host> hosts)
-    : hosts_(std::move(hosts)), reach_(std::in_place, hosts_) {
+    : hosts_(std::move(hosts)), connections_(std::in_place, hosts_) {
   signals_.end();
 }
 
 HostInquiry::~HostInquiry() {
-  reach_.reset();
+  connections_.reset();
   signals_.end();
   if (stop_signal_) std::raise(*stop_signal_);
 }
 
 std::vector<Result<HostReport>> HostInquiry::query() {
   heed_signals();
-  auto reports = query_hosts(hosts_, *reach_);
+  auto reports = query_hosts(hosts_, *connections_);
   signals_.end();
   return reports;
 }
@@ -62,8 +63,8 @@ std::vector<CheckedHost> HostInquiry::check(
     const std::function<FitnessRequest(const Host&)>& request_of) {
   heed_signals();
   const nanoseconds began = wall_time();
-  const Instant began_at = reach_->loop.now();
-  const auto answers = ask(hosts_, *reach_, check_limit, [&](const Host& host) {
+  const Instant began_at = connections_->loop.now();
+  const auto answers = ask(hosts_, *connections_, check_limit, [&](const Host& host) {
     return HostQuery{{"check", AgentCall::Verb::check},
                      longest_host_fitness,
                      encode_fitness_request(request_of(host))};
@@ -84,11 +85,11 @@ std::vector<CheckedHost> HostInquiry::check(
   return checked;
 }
 
-void HostInquiry::keep_sessions() { reach_->transports.keep_sessions(true); }
+void HostInquiry::keep_sessions() { connections_->transports.keep_sessions(true); }
 
 void HostInquiry::pause(nanoseconds length, const std::function<bool()>& is_enough) {
   constexpr milliseconds often{100};
-  Loop loop(reach_->loop);
+  Loop loop(connections_->loop);
   const auto over = loop.after(length, [&loop] { loop.stop(); });
   std::unique_ptr<Subscription> next;
   std::function<void()> ask = [&] {
@@ -102,9 +103,9 @@ void HostInquiry::pause(nanoseconds length, const std::function<bool()>& is_enou
 }
 
 void HostInquiry::heed_signals() {
-  signals_.deliver(reach_->loop, [this](int number) {
+  signals_.deliver(connections_->loop, [this](int number) {
     stop_signal_ = number;
-    reach_->loop.stop();
+    connections_->loop.stop();
   });
 }
 

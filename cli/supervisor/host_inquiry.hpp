@@ -17,9 +17,10 @@ namespace train {
 
 /// Queries these hosts in parallel for their resources and holders, over the same transports as a
 /// launch. Results are in the order of `hosts`; a host that cannot be reached, or does not answer
-/// within 15 s, is an error of class `host` or `missing`. Ends early if the loop of `reach` is
-/// stopped.
-std::vector<Result<HostReport>> query_hosts(const std::vector<Host>& hosts, Reach& reach);
+/// within 15 s, is an error of class `host` or `missing`. Ends early if the loop of `connections`
+/// is stopped.
+std::vector<Result<HostReport>> query_hosts(const std::vector<Host>& hosts,
+                                            HostConnections& connections);
 
 /// Hosts that a command only queries, once or repeatedly. A signal ends a query or a pause, and
 /// takes its effect on this process when this object is destroyed: before that, a terminal with an
@@ -48,7 +49,7 @@ class HostInquiry {
   std::vector<Host> hosts_;
   StopSignals signals_;
   std::optional<int> stop_signal_;
-  std::optional<Reach> reach_;
+  std::optional<HostConnections> connections_;
 };
 
 /// The reports of the hosts that answered, without the holdings of `own_task`.

@@ -103,9 +103,9 @@ Result<SweepVerdict> settle_hosts(const SqliteTaskStore& store, const TaskRecord
     hosts.push_back({reached.back(), agent_key(task.id, host)});
   }
   StopSignals signals;
-  Reach reach(reached);
+  HostConnections connections(reached);
   const milliseconds stop(task.stop_notice_ms + task.stop_grace_ms);
-  const auto answers = sweep_hosts(reach.loop, reach.transports, signals, hosts,
+  const auto answers = sweep_hosts(connections.loop, connections.transports, signals, hosts,
                                    lone_sweep_limit + stop, last_goodbye());
   if (const TerminalText found = describe_sweep(hosts, answers); !found.empty()) talk(found);
   auto answer = answers.begin();

@@ -84,13 +84,14 @@ Error with_way_out(Error error, const std::vector<std::optional<HostReport>>& re
 }
 
 // Places the task again on the slots that are free now; returns an outcome if it cannot run.
-std::optional<RunOutcome> place_anew(PlacedLaunch& launch, Reach& reach, StopSignals& signals) {
+std::optional<RunOutcome> place_anew(PlacedLaunch& launch, HostConnections& connections,
+                                     StopSignals& signals) {
   std::optional<int> stop_signal;
-  signals.deliver(reach.loop, [&](int number) {
+  signals.deliver(connections.loop, [&](int number) {
     stop_signal = number;
-    reach.loop.stop();
+    connections.loop.stop();
   });
-  const auto seen = query_hosts(launch.request.inventory.hosts, reach);
+  const auto seen = query_hosts(launch.request.inventory.hosts, connections);
   signals.hold_back();
   const Trial& before = launch.plan.trial;
   if (stop_signal) return not_run(before, *stop_signal);
@@ -109,13 +110,13 @@ std::optional<RunOutcome> place_anew(PlacedLaunch& launch, Reach& reach, StopSig
 }
 
 // The task runs now: closes the sessions to hosts that it was not placed on.
-void leave_others(Reach& reach, const PlacedLaunch& launch) {
-  reach.transports.keep_sessions(false);
+void leave_others(HostConnections& connections, const PlacedLaunch& launch) {
+  connections.transports.keep_sessions(false);
   if (launch.plan.trials) return;  // other trials of the search may run there
   const std::vector<std::string> names = host_names(launch.plan.trial);
   const std::set<std::string> used(names.begin(), names.end());
   for (const Host& host : launch.request.inventory.hosts)
-    if (!used.contains(host.name)) reach.transports.logins().forget(host.name);
+    if (!used.contains(host.name)) connections.transports.logins().forget(host.name);
 }
 
 bool is_busy(const RunOutcome& outcome) {
@@ -125,8 +126,8 @@ bool is_busy(const RunOutcome& outcome) {
 }  // namespace
 
 Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
-  Reach reach(launch.request.inventory.hosts);
-  reach.transports.keep_sessions(true);
+  HostConnections connections(launch.request.inventory.hosts);
+  connections.transports.keep_sessions(true);
   std::optional<RunOutcome> outcome;
   std::optional<WaitingTask> line;
   std::string refusal;
@@ -142,21 +143,21 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
     if (line) supervised.order = line->order();
     supervised.on_first_start = [&] {
       line.reset();
-      leave_others(reach, launch);
+      leave_others(connections, launch);
     };
-    Ended ended = supervise(std::move(supervised), reach, signals);
+    Ended ended = supervise(std::move(supervised), connections, signals);
     if (!ended.is_refused || !ended.is_recorded) return ended;
     if (line && refusal != ended.last_words.text()) {
       refusal = ended.last_words.text();
       talk(terminal_text("task {}: not yet: {}", launch.task.id, ended.last_words));
     }
-    if (!line) outcome = place_anew(launch, reach, signals);
+    if (!line) outcome = place_anew(launch, connections, signals);
     // Also after the last placement: the slots look free but cannot be leased, so a launch that may
     // wait stops retrying and joins the queue.
     const bool stands_in_line =
         launch.wait && (outcome ? is_busy(*outcome) : places >= most_places);
     if (!line && !stands_in_line) continue;
-    if (!line) line.emplace(launch, reach);
+    if (!line) line.emplace(launch, connections);
     outcome = line->await_turn(signals);
     if (outcome) line.reset();
   }

@@ -80,12 +80,12 @@ constexpr milliseconds count_limit{10'000};
 // The parts of a supervisor; their order is the order of their lifetimes.
 class Supervisor {
  public:
-  Supervisor(SupervisedTask& task, Reach& reach, StopSignals& signals)
+  Supervisor(SupervisedTask& task, HostConnections& connections, StopSignals& signals)
       : s_(task),
         signals_(signals),
-        loop_(reach.loop),
+        loop_(connections.loop),
         terminal_([this] { loop_.post([this] { has_room(); }); }, terminal_capacity()),
-        transports_(reach.transports),
+        transports_(connections.transports),
         journal_(loop_, s_.store, s_.task.id),
         recorder_(loop_, s_.store, s_.task, [this](const TerminalText& said) { say(said); }),
         keeper_(recorder_, s_.store, s_.task.id, [this](const TerminalText& said) { say(said); }),
@@ -500,7 +500,7 @@ class Supervisor {
 
   SupervisedTask& s_;
   StopSignals& signals_;
-  Loop loop_;  ///< part of the loop of `Reach`
+  Loop loop_;  ///< part of the loop of `HostConnections`
   EventTime time_{loop_, wall_time};
   std::unique_ptr<SearchDriver> search_;
   std::optional<TaskDriver> driver_;
@@ -542,8 +542,8 @@ RunOutcome not_run(const Trial& trial, int stop_signal) {
   return outcome;
 }
 
-Ended supervise(SupervisedTask supervised, Reach& reach, StopSignals& signals) {
-  return Supervisor(supervised, reach, signals).run();
+Ended supervise(SupervisedTask supervised, HostConnections& connections, StopSignals& signals) {
+  return Supervisor(supervised, connections, signals).run();
 }
 
 void ignore_signals() {

@@ -78,7 +78,7 @@ RunOutcome not_run(const Trial& trial, int stop_signal);
 /// Runs the task to its recorded end on hosts within reach, unless another launcher takes it over;
 /// from then on the hosts, the record and the logs belong to that launcher. Problems are reported
 /// as they occur.
-Ended supervise(SupervisedTask supervised, Reach& reach, StopSignals& signals);
+Ended supervise(SupervisedTask supervised, HostConnections& connections, StopSignals& signals);
 
 /// Ignores SIGPIPE, so that a closed pipe does not end a run, and SIGTSTP (Ctrl-Z), because a
 /// stopped launcher would send no heartbeats to the hosts.

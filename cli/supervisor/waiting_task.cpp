@@ -56,10 +56,10 @@ Ticket ticket_of(const PlacedLaunch& launch) {
 
 }  // namespace
 
-WaitingTask::WaitingTask(PlacedLaunch& launch, Reach& reach)
+WaitingTask::WaitingTask(PlacedLaunch& launch, HostConnections& connections)
     : launch_(launch),
-      loop_(reach.loop),
-      driver_({loop_, reach.transports}, launch.request.inventory.hosts, launch.task.id,
+      loop_(connections.loop),
+      driver_({loop_, connections.transports}, launch.request.inventory.hosts, launch.task.id,
               ticket_of(launch), launch.wait->limit,
               {[this] { return plan(); }, [this] { tell_place(); },
                [this](int host, const Error& why) { tell_lost(host, why); },

@@ -15,7 +15,7 @@ namespace train {
 class WaitingTask {
  public:
   /// Both arguments must outlive this object.
-  WaitingTask(PlacedLaunch& launch, Reach& reach);
+  WaitingTask(PlacedLaunch& launch, HostConnections& connections);
 
   /// Waits until it is the task's turn and the task fits on the free slots; reports its place
   /// meanwhile. Then the launch has the new plan, which is recorded; returns an outcome if the task
@@ -42,7 +42,7 @@ class WaitingTask {
   Result<void> record(TaskState state, const Plan& plan);
 
   PlacedLaunch& launch_;
-  Loop loop_;  ///< part of the loop of `Reach`, which continues after this object
+  Loop loop_;  ///< part of the loop of `HostConnections`, which continues after this object
   WaitDriver driver_;
   std::unique_ptr<Subscription> alive_;
   bool has_begun_ = false;

@@ -68,7 +68,7 @@ void Connections::begin_outage(int host, Instant since, std::string why) {
   h.outage->why = std::move(why);
   h.outage->is_attaching = false;
   if (now_ >= h.outage->next_try) reopen(host);
-  look_again(host);
+  schedule_check(host);
 }
 
 // A host that accepts every connection and ends it at once is tried with pauses only.
@@ -118,7 +118,7 @@ void Connections::handle(const connection_event::HostReopened& event) {
   h.outage->is_opening = false;
   h.outage->is_attaching = true;
   h.outage->next_try = now_ + timing_.reconnect_after;
-  look_again(event.host);
+  schedule_check(event.host);
 }
 
 void Connections::handle(const connection_event::HostNotReopened& event) {
@@ -127,7 +127,7 @@ void Connections::handle(const connection_event::HostNotReopened& event) {
   h.outage->is_opening = false;
   h.outage->why = event.why.diagnostics.front().message;
   try_later(h);
-  look_again(event.host);
+  schedule_check(event.host);
 }
 
 void Connections::check_outage(int host) {
@@ -169,7 +169,7 @@ void Connections::want(int host, Instant now) {
   h.is_wanted = true;
   if (!h.outage || h.outage->is_named) return;
   h.outage->is_noted = false;
-  look_again(host);
+  schedule_check(host);
 }
 
 void Connections::drop_outage(Host& host) {
@@ -206,13 +206,14 @@ void Connections::resume(int host, const message::Hello& m) {
   h.heartbeat.forget_unanswered();
   ping(host);
   end_outage(host);
-  look_again(host);
+  schedule_check(host);
   tell(host_news::Resumed{host, m, away});
 }
 
 void Connections::receive(int host, const message::NoAgent& m) {
   Host& h = of(host);
-  if (!h.outage || !h.outage->is_attaching) return fail(host, out_of_turn_error("'no agent'"));
+  if (!h.outage || !h.outage->is_attaching)
+    return fail(host, unexpected_message_error("'no agent'"));
   fail(host, make_error(ErrorClass::host, m.boot_id == h.boot_id || h.is_unmet
                                               ? "its agent has ended, and its ranks with it"
                                               : "was started anew: nothing of its ranks is "
@@ -222,7 +223,8 @@ void Connections::receive(int host, const message::NoAgent& m) {
 // Nothing more will be reported about the processes left there.
 void Connections::receive(int host, const message::LeftBehind& m) {
   const Host& h = of(host);
-  if (!h.outage || !h.outage->is_attaching) return fail(host, out_of_turn_error("'left behind'"));
+  if (!h.outage || !h.outage->is_attaching)
+    return fail(host, unexpected_message_error("'left behind'"));
   std::string what = "its agent was told to leave, and what it had started does not end";
   if (!m.survivors.empty()) {
     const message::Survivor& first = m.survivors.front();

@@ -60,7 +60,7 @@ std::vector<ConnectionAction> Connections::dismiss(int host) {
 void Connections::close(int host) {
   Host& h = of(host);
   h.open = h.is_expected = h.is_lasting = h.has_ranks = h.is_wanted = false;
-  h.reach.reset();
+  h.recovery.reset();
   drop_outage(h);
   act(host_action::CloseHost{host});
 }
@@ -82,12 +82,12 @@ void Connections::handle(const connection_event::HostOpened& event) {
   host.open = true;
   host.has_said_hello = host.was_resumed = host.is_unmet = host.is_answer_awaited = false;
   host.tries = 0;
-  host.reach.reset();
+  host.recovery.reset();
   host.heartbeat = Heartbeat();
   host.heartbeat.heard(now_);
   // The first round trip already tells how the clocks differ.
   ping(event.host);
-  look_again(event.host);
+  schedule_check(event.host);
   tell(host_news::Up{event.host});
 }
 
@@ -99,7 +99,7 @@ void Connections::handle(const connection_event::HostSaid& event) {
   const auto* none = std::get_if<message::NoAgent>(&event.message);
   const auto* left = std::get_if<message::LeftBehind>(&event.message);
   if (is_attaching && hello == nullptr && none == nullptr && left == nullptr)
-    return fail(host, out_of_turn_error("something before 'hello'"));
+    return fail(host, unexpected_message_error("something before 'hello'"));
   const bool was_silent = of(host).open && of(host).outage;
   heard(host);
   if (hello != nullptr)
@@ -133,7 +133,7 @@ void Connections::handle(const connection_event::HostPrinted& event) {
 
 void Connections::receive(int host, const message::Hello& m) {
   Host& h = of(host);
-  if (std::exchange(h.has_said_hello, true) && !h.outage) return said_again(host);
+  if (std::exchange(h.has_said_hello, true) && !h.outage) return count_repetition(host);
   if (m.version != wire_version)
     return fail(host, make_error(ErrorClass::host,
                                  fmt::format("its agent speaks version {} of the protocol, this "
@@ -146,12 +146,12 @@ void Connections::receive(int host, const message::Hello& m) {
 
 void Connections::receive(int host, const message::Pong& m) {
   Host& h = of(host);
-  if (!h.heartbeat.answered(m, now_)) return said_again(host);
+  if (!h.heartbeat.answered(m, now_)) return count_repetition(host);
   // The agent's fence may be near; it moves as soon as the agent learns that a pong was received.
   if (std::exchange(h.is_answer_awaited, false) && h.open) ping(host);
 }
 
-void Connections::said_again(int host) {
+void Connections::count_repetition(int host) {
   if (!of(host).repetitions.add(now_, timing_.heartbeat))
     fail(host, flood_error(timing_.heartbeat));
 }
@@ -162,7 +162,7 @@ void Connections::handle(const connection_event::HostBrokeProtocol& event) {
 
 void Connections::handle(const connection_event::HostClosed& event) {
   Host& host = of(event.host);
-  if (host.reach) return not_reached(event.host, event.why);
+  if (host.recovery) return not_reached(event.host, event.why);
   if (!may_be_away(host)) return fail(event.host, event.why);
   host.open = false;
   begin_outage(event.host, now_, event.why.diagnostics.front().message);
@@ -176,9 +176,11 @@ void Connections::ping(int host) {
 
 Instant Connections::next_check(const Host& host) const {
   if (host.outage) return next_outage_check(host);
-  if (host.reach) {
-    const Instant next = std::min(host.reach->until, host.reach->next_try.value_or(Instant::max()));
-    return host.reach->is_noted ? next : std::min(next, host.reach->since + timing_.broken_notice);
+  if (host.recovery) {
+    const Instant next =
+        std::min(host.recovery->until, host.recovery->next_try.value_or(Instant::max()));
+    return host.recovery->is_noted ? next
+                                   : std::min(next, host.recovery->since + timing_.broken_notice);
   }
   return std::min(host.heartbeat.last_asked() + timing_.heartbeat,
                   std::max(host.heartbeat.last_heard(), awake_since_) + silence_limit(host));
@@ -189,19 +191,19 @@ milliseconds Connections::silence_limit(const Host& host) const {
 }
 
 // Schedules the next check of this host.
-void Connections::look_again(int host) { checks_.look(host, next_check(of(host))); }
+void Connections::schedule_check(int host) { checks_.look(host, next_check(of(host))); }
 
 void Connections::handle(const connection_event::Tick&) {
   while (const auto host = checks_.take_due(now_)) {
     if (is_watched(of(*host))) check(*host);
-    if (is_watched(of(*host))) look_again(*host);
+    if (is_watched(of(*host))) schedule_check(*host);
   }
 }
 
 void Connections::check(int host) {
   const Host& h = of(host);
   if (h.outage) return check_outage(host);
-  if (h.reach) return check_reach(host);
+  if (h.recovery) return check_recovery(host);
   if (now_ >= silent_since(host) + silence_limit(h)) {
     if (!may_be_away(h)) return fail(host, silence(host, now_));
     return begin_outage(host, h.heartbeat.last_heard(),
@@ -223,7 +225,7 @@ Error Connections::silence(int host, Instant now) const {
                         duration_text(is_away ? window() : milliseconds(40'000))));
 }
 
-std::vector<ConnectionAction> Connections::reach_anew(int host, Instant now) {
+std::vector<ConnectionAction> Connections::recover(int host, Instant now) {
   now_ = now;
   Host& h = of(host);
   h.is_expected = true;
@@ -231,9 +233,9 @@ std::vector<ConnectionAction> Connections::reach_anew(int host, Instant now) {
     act(host_action::Open{host});
     return std::exchange(actions_, {});
   }
-  h.reach = Reach{};
-  h.reach->since = now;
-  h.reach->until = now + std::max(timing_.reach_limit, timing_.reconnect_window);
+  h.recovery = Recovery{};
+  h.recovery->since = now;
+  h.recovery->until = now + std::max(timing_.reach_limit, timing_.reconnect_window);
   try_to_reach(host);
   return std::exchange(actions_, {});
 }
@@ -243,44 +245,44 @@ std::vector<ConnectionAction> Connections::try_now(Instant now) {
   for (int host = 0; host < count(); ++host) {
     const Host& h = of(host);
     if (h.outage && !h.outage->is_opening && !h.outage->is_attaching) reopen(host);
-    if (h.reach && h.reach->next_try) try_to_reach(host);
-    if (is_watched(h)) look_again(host);
+    if (h.recovery && h.recovery->next_try) try_to_reach(host);
+    if (is_watched(h)) schedule_check(host);
   }
   return std::exchange(actions_, {});
 }
 
 void Connections::try_to_reach(int host) {
-  of(host).reach->next_try.reset();
+  of(host).recovery->next_try.reset();
   act(host_action::Sweep{host});
-  look_again(host);
+  schedule_check(host);
 }
 
 void Connections::handle(const connection_event::HostSwept& event) {
   Host& host = of(event.host);
-  if (!host.reach || host.reach->next_try) return;
+  if (!host.recovery || host.recovery->next_try) return;
   if (event.why) return not_reached(event.host, *event.why);
   act(host_action::Open{event.host});
 }
 
 void Connections::not_reached(int host, const Error& why) {
-  Reach& reach = *of(host).reach;
-  reach.why = why.diagnostics.front().message;
-  reach.next_try = now_ + timing_.reach_pause;
-  look_again(host);
+  Recovery& recovery = *of(host).recovery;
+  recovery.why = why.diagnostics.front().message;
+  recovery.next_try = now_ + timing_.reach_pause;
+  schedule_check(host);
 }
 
-void Connections::check_reach(int host) {
-  Reach& reach = *of(host).reach;
-  if (now_ >= reach.until)
+void Connections::check_recovery(int host) {
+  Recovery& recovery = *of(host).recovery;
+  if (now_ >= recovery.until)
     return fail(host, make_error(ErrorClass::host,
                                  fmt::format("could not be reached again for {}: {}",
-                                             duration_text(now_ - reach.since), reach.why)));
-  if (!reach.is_noted && now_ >= reach.since + timing_.broken_notice) {
-    reach.is_noted = true;
+                                             duration_text(now_ - recovery.since), recovery.why)));
+  if (!recovery.is_noted && now_ >= recovery.since + timing_.broken_notice) {
+    recovery.is_noted = true;
     act(host_action::Note{fmt::format("host '{}' is waited for, {} at most: {}", of(host).name,
-                                      duration_text(reach.until - now_), reach.why)});
+                                      duration_text(recovery.until - now_), recovery.why)});
   }
-  if (reach.next_try && now_ >= *reach.next_try) try_to_reach(host);
+  if (recovery.next_try && now_ >= *recovery.next_try) try_to_reach(host);
 }
 
 }  // namespace train

@@ -180,7 +180,7 @@ class Connections {
   };
 
   /// The first `wanted` hosts are being reached for the first time; the others only when they are
-  /// wanted (`reach_anew`).
+  /// wanted (`recover`).
   Connections(std::vector<std::string> names, Timing timing, int wanted);
   Connections(const std::vector<std::string>& names, Timing timing)
       : Connections(names, timing, static_cast<int>(names.size())) {}
@@ -213,7 +213,7 @@ class Connections {
   /// Hosts that are out of reach are given up by their run at this instant, if not earlier.
   void give_up_by(std::optional<Instant> limit) { given_up_by_ = limit; }
   /// A host that was lost or let go is wanted again; or a new one is wanted for the first time.
-  std::vector<ConnectionAction> reach_anew(int host, Instant now);
+  std::vector<ConnectionAction> recover(int host, Instant now);
 
   /// The host can be talked to.
   bool is_up(int host) const { return of(host).open; }
@@ -255,7 +255,7 @@ class Connections {
     bool is_named = false;      ///< the user was told
   };
   /// A lost host that is wanted again.
-  struct Reach {
+  struct Recovery {
     Instant since{0};
     Instant until{0};                 ///< when the host is given up
     std::optional<Instant> next_try;  ///< nothing: a try is in progress
@@ -281,7 +281,7 @@ class Connections {
     std::string boot_id;
     std::int64_t agent_pid = 0;
     std::optional<Outage> outage;
-    std::optional<Reach> reach;
+    std::optional<Recovery> recovery;
     int tries = 0;        ///< to reach the host again, since its stream was last steady
     Instant tried_at{0};  ///< when the last of them began
     bool was_resumed = false;
@@ -314,12 +314,12 @@ class Connections {
 
   void ping(int host);
   void heard(int host);
-  void look_again(int host);
+  void schedule_check(int host);
   void check(int host);
   Instant next_check(const Host& host) const;
   milliseconds silence_limit(const Host& host) const;
-  bool is_watched(const Host& host) const { return host.open || host.outage || host.reach; }
-  void said_again(int host);
+  bool is_watched(const Host& host) const { return host.open || host.outage || host.recovery; }
+  void count_repetition(int host);
   void close(int host);
   void fail(int host, Error why, message::LeftBehind left = {});
 
@@ -347,7 +347,7 @@ class Connections {
 
   void try_to_reach(int host);
   void not_reached(int host, const Error& why);
-  void check_reach(int host);
+  void check_recovery(int host);
 
   Timing timing_;
   std::vector<Host> hosts_;

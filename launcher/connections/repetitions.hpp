@@ -45,7 +45,7 @@ inline Error flood_error(nanoseconds span) {
 }
 
 /// The error for a host that has sent a message that is not due now.
-inline Error out_of_turn_error(const char* what) {
+inline Error unexpected_message_error(const char* what) {
   return make_error(ErrorClass::host, fmt::format("sent {} out of turn", what), not_our_agent);
 }
 

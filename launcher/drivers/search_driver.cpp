@@ -20,7 +20,7 @@ namespace {
 std::string holder_of(int trial) { return fmt::format("trial {}", trial); }
 
 // A failure of no rank and no host.
-Failure nobodys(Error error) { return {{}, std::move(error), {}, -1, 0}; }
+Failure failure_of_search(Error error) { return {{}, std::move(error), {}, -1, 0}; }
 
 }  // namespace
 
@@ -120,29 +120,30 @@ bool SearchDriver::kill_trial(std::int64_t trial) {
   return true;
 }
 
-bool SearchDriver::is_any_well() const {
+bool SearchDriver::has_any_succeeded() const {
   return search_.count(TrialState::succeeded) + search_.count(TrialState::stopped) > 0;
 }
 
 bool SearchDriver::has_succeeded() const {
   const bool are_failures_fatal = work_.is_strict && search_.count(TrialState::failed) > 0;
-  return !is_refused_ && !no_host_ && !is_in_vain() && is_any_well() && !are_failures_fatal;
+  return !is_refused_ && !no_host_ && !is_unreported() && has_any_succeeded() &&
+         !are_failures_fatal;
 }
 
 // The trials that the budget has ended have reported nothing useful.
-Failure SearchDriver::nothing_in_time() const {
+Failure SearchDriver::late_failure() const {
   const SearchConfig& config = *work_.experiment.search_config;
   const std::string what = has_no_metric() ? "anything" : fmt::format("'{}'", config.metric);
-  return nobodys(make_error(ErrorClass::worker,
-                            fmt::format("no trial has reported {} in the time of the search, {} "
-                                        "(time_budget_s)",
-                                        what, duration_text(*config.time_budget))));
+  return failure_of_search(make_error(
+      ErrorClass::worker, fmt::format("no trial has reported {} in the time of the search, {} "
+                                      "(time_budget_s)",
+                                      what, duration_text(*config.time_budget))));
 }
 
 std::string SearchDriver::failure_words(const Failure& cause) const {
   const std::string& first = cause.error.diagnostics.front().message;
   if (is_refused_) return first;
-  if (is_any_well()) {
+  if (has_any_succeeded()) {
     const std::int64_t failed = search_.count(TrialState::failed);
     if (failed == 1) return fmt::format("1 of {} trials has failed: {}", search_.trials(), first);
     return fmt::format("{} of {} trials have failed; the first to: {}", failed, search_.trials(),
@@ -161,12 +162,12 @@ RunOutcome SearchDriver::outcome() const {
     outcome.cause = no_host_;
     return outcome;
   }
-  if (is_in_vain() && !is_refused_) {
-    outcome.cause = nothing_in_time();
+  if (is_unreported() && !is_refused_) {
+    outcome.cause = late_failure();
     return outcome;
   }
-  Failure cause = nobodys(make_error(ErrorClass::worker, "no trial has ended well"));
-  if (const auto& first = is_any_well() ? first_failed_ : first_failure_) {
+  Failure cause = failure_of_search(make_error(ErrorClass::worker, "no trial has ended well"));
+  if (const auto& first = has_any_succeeded() ? first_failed_ : first_failure_) {
     cause = *first;
     cause.rank.reset();
     cause.host = -1;
@@ -270,7 +271,7 @@ void SearchDriver::end_without_hosts() {
   Error why = make_error(ErrorClass::host, "no host is left that can hold another trial");
   if (last_trouble_)
     why.diagnostics.front().message += ": " + last_trouble_->diagnostics.front().message;
-  no_host_ = nobodys(std::move(why));
+  no_host_ = failure_of_search(std::move(why));
   happened(search_event::CutShort{});
 }
 

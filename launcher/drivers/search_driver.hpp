@@ -152,10 +152,10 @@ class SearchDriver {
   void end_without_hosts();
   void task_over();
   void take(const Plan& plan);
-  bool is_any_well() const;
+  bool has_any_succeeded() const;
   bool has_succeeded() const;
-  bool is_in_vain() const { return is_budget_spent_ && !has_reported_; }
-  Failure nothing_in_time() const;
+  bool is_unreported() const { return is_budget_spent_ && !has_reported_; }
+  Failure late_failure() const;
   std::string failure_words(const Failure& cause) const;
 
   SearchWork work_;

@@ -98,7 +98,7 @@ bool TaskDriver::is_missing(const HostNews& news) {
   const bool is_wanted = std::any_of(trials_.begin(), trials_.end(), [host](const auto& each) {
     return !each.second.is_over && each.second.driver->hosts().is_on(host);
   });
-  if (is_wanted) carry_out(connections_.reach_anew(host, ports_.timers.now()));
+  if (is_wanted) carry_out(connections_.recover(host, ports_.timers.now()));
   return true;
 }
 

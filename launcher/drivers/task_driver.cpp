@@ -62,7 +62,7 @@ TaskDriver::TaskDriver(Ports ports, Work work, Hooks hooks)
                   TrialDriver* const trial = find(chunk.of.trial);
                   if (trial != nullptr && !displacement_) trial->look_at(chunk);
                 },
-                [this](int host, const message::Displaced& by) { told_of_another(host, by); }},
+                [this](int host, const message::Displaced& by) { note_displacement(host, by); }},
                supervisor_of(work_)),
       deadline_(ports_.timers, [this] { tick(); }) {
   const int hosts = static_cast<int>(work_.plan.trial.hosts.size());
@@ -182,8 +182,8 @@ void TaskDriver::deliver_context() {
 void TaskDriver::displace(const Displacement& by) {
   if (over() || displacement_) return;
   // A host knows more about the other supervisor than the registry does.
-  const bool is_host_known = !by.host.empty() || told_of_others_.empty();
-  displacement_ = is_host_known ? by : told_of_others_.begin()->second;
+  const bool is_host_known = !by.host.empty() || reported_displacements_.empty();
+  displacement_ = is_host_known ? by : reported_displacements_.begin()->second;
   context_.delivery.reset();
   goodbye_limit_.reset();
   deadline_.set(std::nullopt);
@@ -191,18 +191,18 @@ void TaskDriver::displace(const Displacement& by) {
   hooks_.on_displaced(*displacement_);
 }
 
-void TaskDriver::told_of_another(int host, const message::Displaced& by) {
-  const bool is_asked = !told_of_others_.empty();
-  told_of_others_.emplace(host, Displacement{connections_.name(host), by.by});
+void TaskDriver::note_displacement(int host, const message::Displaced& by) {
+  const bool is_asked = !reported_displacements_.empty();
+  reported_displacements_.emplace(host, Displacement{connections_.name(host), by.by});
   if (work_.is_to_end) return check_displacement(false);
-  if (!is_asked) journal_.look([this](bool is_anothers) { check_displacement(is_anothers); });
+  if (!is_asked) journal_.look([this](bool is_displaced) { check_displacement(is_displaced); });
 }
 
 // A supervisor that takes a task over says so in the journal before it connects to a host: a host
 // cannot make a launcher leave its task by a lie.
-void TaskDriver::check_displacement(bool is_anothers) {
-  const auto told = std::exchange(told_of_others_, {});
-  if (is_anothers && !told.empty()) return displace(told.begin()->second);
+void TaskDriver::check_displacement(bool is_displaced) {
+  const auto told = std::exchange(reported_displacements_, {});
+  if (is_displaced && !told.empty()) return displace(told.begin()->second);
   for (const auto& [host, each] : told) distrust(each.by, host);
 }
 
@@ -235,7 +235,7 @@ void TaskDriver::carry_out(const std::vector<ConnectionAction>& actions) {
 
 // What runs goes on; nothing new begins.
 void TaskDriver::journal_failed(const Error& why) {
-  if (ports_.journal->is_anothers()) return displace({});
+  if (ports_.journal->is_displaced()) return displace({});
   hooks_.on_note(
       fmt::format("the journal of this task cannot be written, so that no further "
                   "attempt may begin: {}",

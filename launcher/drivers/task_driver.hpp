@@ -114,8 +114,8 @@ class TaskDriver final : private TrialOwner {
   void meet(const std::vector<TrialDriver*>& trials, const std::vector<int>& hosts);
   void deliver_context();
   void happened(const ConnectionEvent& event);
-  void told_of_another(int host, const message::Displaced& by);
-  void check_displacement(bool is_anothers);
+  void note_displacement(int host, const message::Displaced& by);
+  void check_displacement(bool is_displaced);
   void distrust(const std::string& by, int host);
   void tick();
   void journal_failed(const Error& why);
@@ -189,8 +189,8 @@ class TaskDriver final : private TrialOwner {
   std::optional<RunOutcome> last_outcome_;
   std::optional<RunOutcome> outcome_;
   std::optional<Displacement> displacement_;
-  std::map<int, Displacement> told_of_others_;  ///< by host; not checked yet
-  std::vector<int> new_stops_;                  ///< the user's stops that are not recorded yet
+  std::map<int, Displacement> reported_displacements_;  ///< by host; not checked yet
+  std::vector<int> new_stops_;        ///< the user's stops that are not recorded yet
   std::vector<bool> may_be_missing_;  ///< hosts where another process may have left an agent
   HostStreams streams_;
   std::map<int, TrialOfTask> trials_;  ///< the running trials, and the first

@@ -451,7 +451,7 @@ void TrialDriver::want_host(int node) {
   const int host = of_task(node);
   means_.connections.want(host, now());
   if (!means_.connections.is_expected(host))
-    owner_.carry_out(means_.connections.reach_anew(host, now()));
+    owner_.carry_out(means_.connections.recover(host, now()));
 }
 
 void TrialDriver::perform(const host_action::Send& action) {

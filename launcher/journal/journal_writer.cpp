@@ -29,10 +29,10 @@ void JournalWriter::write_of(int trial, JournalRecord record, Durable durable,
                    });
 }
 
-void JournalWriter::look(std::function<void(bool is_anothers)> then) {
+void JournalWriter::look(std::function<void(bool is_displaced)> then) {
   if (journal_ == nullptr) return then(false);
   journal_->look([this, alive = std::weak_ptr(alive_), then = std::move(then)] {
-    if (!alive.expired()) then(journal_->is_anothers());
+    if (!alive.expired()) then(journal_->is_displaced());
   });
 }
 

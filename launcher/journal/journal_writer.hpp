@@ -42,7 +42,7 @@ class JournalWriter {
       std::optional<nanoseconds> patience = {});
   /// Finds out whether the journal belongs to another supervisor now; calls back from inside if
   /// there is no journal.
-  void look(std::function<void(bool is_anothers)> then);
+  void look(std::function<void(bool is_displaced)> then);
   /// Why nothing is written any more; nothing: entries are written.
   const std::optional<Error>& trouble() const { return trouble_; }
   bool is_kept() const { return journal_ != nullptr; }

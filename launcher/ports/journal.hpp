@@ -22,7 +22,7 @@ class Journal {
   /// Another process has written to this journal, and is the supervisor of the task now: an entry
   /// was not written for that reason, or `look` has found it. Also true if `look` could not find
   /// out.
-  virtual bool is_anothers() const = 0;
+  virtual bool is_displaced() const = 0;
 };
 
 }  // namespace train

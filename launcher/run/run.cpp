@@ -114,15 +114,16 @@ int Run::ranks_left() const {
 
 void Run::receive(int host, const message::Ready& m) {
   HostRun& h = hosts_[host];
-  if (h.was_stopped_early) return said_again(host);
+  if (h.was_stopped_early) return count_repetition(host);
   // A repetition over a new stream.
   const bool is_known = h.state == HostState::ready || h.state == HostState::running;
   if (is_known && is_adopted_ && !std::exchange(h.has_told_ports, true)) {
     h.held_ports = m.held_ports;
     return;
   }
-  if (is_known) return fact_again(host, "'ready'");
-  if (h.state != HostState::preparing || context_awaited_) return out_of_turn(host, "'ready'");
+  if (is_known) return repeated_fact(host, "'ready'");
+  if (h.state != HostState::preparing || context_awaited_)
+    return refuse_unexpected(host, "'ready'");
   const auto wanted = static_cast<std::size_t>(held_ports(rules_.ports, trial_, host));
   if (m.held_ports.size() != wanted ||
       std::set(m.held_ports.begin(), m.held_ports.end()).size() != wanted)
@@ -144,8 +145,8 @@ void Run::receive(int host, const message::Ready& m) {
 }
 
 void Run::receive(int host, const message::Refused& m) {
-  if (hosts_[host].was_stopped_early) return said_again(host);
-  if (hosts_[host].state != HostState::preparing) return out_of_turn(host, "'refused'");
+  if (hosts_[host].was_stopped_early) return count_repetition(host);
+  if (hosts_[host].state != HostState::preparing) return refuse_unexpected(host, "'refused'");
   const Error why{m.error_class, m.problems};
   // Nothing of this attempt is left on the host, and its agent waits for another one. The agent of
   // a host in trouble is started anew.
@@ -183,7 +184,7 @@ RankOutcome* Run::outcome_of(int host, int rank, const char* what) {
   const bool owns =
       rank >= 0 && rank < static_cast<int>(trial_.ranks.size()) && trial_.ranks[rank].host == host;
   if (owns && hosts_[host].state == HostState::running) return &outcome_.ranks[rank];
-  out_of_turn(host, what);
+  refuse_unexpected(host, what);
   return nullptr;
 }
 
@@ -192,14 +193,14 @@ void Run::rank_is_over(int host) {
   if (--h.ranks_left > 0) return;
   h.drain_by = now_ + timing_.drain_limit;
   await_finish(h);
-  look_again(host);
+  schedule_check(host);
 }
 
 void Run::receive(int host, const message::RankStarted& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'started'");
   if (rank == nullptr) return;
-  if (rank->never_started) return out_of_turn(host, "'started'");
-  if (rank->state != RankOutcome::State::not_started) return fact_again(host, "'started'");
+  if (rank->never_started) return refuse_unexpected(host, "'started'");
+  if (rank->state != RankOutcome::State::not_started) return repeated_fact(host, "'started'");
   rank->state = RankOutcome::State::running;
   rank->cpus = m.cpus;
   if (m.shares_cores) note_shared_cores(host);
@@ -211,8 +212,9 @@ void Run::receive(int host, const message::RankStarted& m) {
 void Run::receive(int host, const message::RankNotStarted& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'not started'");
   if (rank == nullptr) return;
-  if (rank->never_started) return fact_again(host, "'not started'");
-  if (rank->state != RankOutcome::State::not_started) return out_of_turn(host, "'not started'");
+  if (rank->never_started) return repeated_fact(host, "'not started'");
+  if (rank->state != RankOutcome::State::not_started)
+    return refuse_unexpected(host, "'not started'");
   rank->never_started = true;
   rank_is_over(host);
   // The host had stopped all ranks that it was to start.
@@ -241,8 +243,8 @@ AlignedInstant Run::align(int host, Instant at) const {
 void Run::receive(int host, const message::RankEnded& m) {
   RankOutcome* const rank = outcome_of(host, m.rank, "'ended'");
   if (rank == nullptr) return;
-  if (rank->state == RankOutcome::State::not_started) return out_of_turn(host, "'ended'");
-  if (rank->state != RankOutcome::State::running) return fact_again(host, "'ended'");
+  if (rank->state == RankOutcome::State::not_started) return refuse_unexpected(host, "'ended'");
+  if (rank->state != RankOutcome::State::running) return repeated_fact(host, "'ended'");
   rank->code = m.code;
   rank->signal = m.signal;
   rank->dumped_core = m.dumped_core;
@@ -270,13 +272,13 @@ void Run::receive(int host, const message::RankEnded& m) {
 
 // Comes often and decides nothing; it may be about a rank that has ended.
 void Run::receive(int host, const message::Usage& m) {
-  if (hosts_[host].state != HostState::running) return out_of_turn(host, "'usage'");
+  if (hosts_[host].state != HostState::running) return refuse_unexpected(host, "'usage'");
   for (const UsageOfRank& each : m.ranks) {
     RankOutcome* const rank = outcome_of(host, each.rank, "'usage'");
     if (rank == nullptr) return;
     if (rank->state == RankOutcome::State::running) rank->usage = each.usage;
   }
-  said_again(host);
+  count_repetition(host);
 }
 
 const RankUsage* Run::usage_of(int rank) const {
@@ -305,7 +307,7 @@ std::string Run::why_stopping(const std::string& failed) const {
 
 void Run::receive(int host, const message::Finished& m) {
   HostRun& h = hosts_[host];
-  if (h.state != HostState::running) return out_of_turn(host, "'finished'");
+  if (h.state != HostState::running) return refuse_unexpected(host, "'finished'");
   // While stopping, the end of a rank whose process cannot be killed may stay unknown.
   if (h.ranks_left > 0 && phase_ != RunPhase::stopping)
     return let_go(host,
@@ -331,19 +333,21 @@ void Run::finish_host(int host) {
     act(run_action::Dismiss{host});
 }
 
-void Run::out_of_turn(int host, const char* what) { let_go(host, out_of_turn_error(what)); }
+void Run::refuse_unexpected(int host, const char* what) {
+  let_go(host, unexpected_message_error(what));
+}
 
 // Repeated messages still cost work: the limit keeps a host from making the launcher busy with
 // them.
-void Run::said_again(int host) {
+void Run::count_repetition(int host) {
   const nanoseconds span = connections_.timing().heartbeat;
   if (!hosts_[host].repetitions.add(now_, span)) let_go(host, flood_error(span));
 }
 
 // Facts about a host's ranks are repeated only on a new stream.
-void Run::fact_again(int host, const char* what) {
-  if (hosts_[host].was_resumed) return said_again(host);
-  out_of_turn(host, what);
+void Run::repeated_fact(int host, const char* what) {
+  if (hosts_[host].was_resumed) return count_repetition(host);
+  refuse_unexpected(host, what);
 }
 
 }  // namespace train

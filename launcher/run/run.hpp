@@ -270,7 +270,7 @@ class Run {
   void receive(int host, const message::AgentFailed& m);
   template <class Other>
   void receive(int host, const Other&) {
-    out_of_turn(host, "a launcher's message");
+    refuse_unexpected(host, "a launcher's message");
   }
 
   template <class Action>
@@ -302,14 +302,14 @@ class Run {
   milliseconds prepare_limit() const;
   std::optional<Instant> prepare_deadline(const HostRun& host) const;
   void check(int host);
-  void look_again(int host);
+  void schedule_check(int host);
   void prepare(int host);
   bool keeps_hosts() const;
   void finish_host(int host);
 
-  void out_of_turn(int host, const char* what);
-  void said_again(int host);
-  void fact_again(int host, const char* what);
+  void refuse_unexpected(int host, const char* what);
+  void count_repetition(int host);
+  void repeated_fact(int host, const char* what);
   void let_go(int host, Error why);
   void host_failed(int host, Error why, const message::LeftBehind& left = {});
   void host_in_trouble(int host, const AlignedInstant& since, Error why);

@@ -12,7 +12,7 @@ void Run::handle(const run_event::ContextPacked&) {
     HostRun& h = hosts_[host];
     if (h.state != HostState::preparing) continue;
     h.last_progress = now_;
-    look_again(host);
+    schedule_check(host);
     act(run_action::SendPrepare{host});
   }
 }
@@ -27,11 +27,11 @@ void Run::handle(const run_event::ContextFailed& event) {
 // repeating itself.
 void Run::receive(int host, const message::WantContext& m) {
   HostRun& h = hosts_[host];
-  if (h.was_stopped_early) return said_again(host);
+  if (h.was_stopped_early) return count_repetition(host);
   const bool is_due = h.state == HostState::preparing && rules_.delivery != Delivery::nothing &&
                       !context_awaited_ &&
                       (h.context_taken ? m.taken > *h.context_taken : m.taken == 0);
-  if (!is_due) return out_of_turn(host, "'want_context'");
+  if (!is_due) return refuse_unexpected(host, "'want_context'");
   h.context_taken = m.taken;
   h.last_progress = now_;
   act(run_action::SendContext{host, m.taken});

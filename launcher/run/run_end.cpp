@@ -10,7 +10,7 @@
 namespace train {
 
 // Schedules the next check of this host.
-void Run::look_again(int host) {
+void Run::schedule_check(int host) {
   const HostRun& h = hosts_[host];
   if (const auto deadline = prepare_deadline(h)) checks_.look(host, *deadline);
   if (h.finish_by) checks_.look(host, *h.finish_by);
@@ -37,7 +37,7 @@ void Run::check(int host) {
                                    now_ >= h.drain_by
                                        ? words_of_flood(h)
                                        : "its ranks have ended, but its agent does not finish"));
-  look_again(host);
+  schedule_check(host);
 }
 
 std::string Run::words_of_flood(const HostRun& host) {

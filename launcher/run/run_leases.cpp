@@ -37,11 +37,11 @@ Error held_by_others(const std::vector<LeaseHolder>& blockers) {
 
 void Run::receive(int host, const message::Leases& m) {
   const HostRun& h = hosts_[host];
-  if (h.was_stopped_early) return said_again(host);
+  if (h.was_stopped_early) return count_repetition(host);
   const bool is_known = h.state == HostState::ready || h.state == HostState::running;
-  if (!is_known) return out_of_turn(host, "'leases'");
+  if (!is_known) return refuse_unexpected(host, "'leases'");
   if (h.state == HostState::running || !leases_.is_expected(host))
-    return fact_again(host, "'leases'");
+    return repeated_fact(host, "'leases'");
   leases_.answered(host, m.blockers, now_);
   act_on_leases();
 }

@@ -42,10 +42,10 @@ void Run::act_on_networks() {
 void Run::receive(int host, const message::Probed& m) {
   const HostRun& h = hosts_[host];
   if (h.was_stopped_early || (h.state == HostState::ready && phase_ != RunPhase::connecting))
-    return said_again(host);
+    return count_repetition(host);
   const bool is_awaited = h.state == HostState::ready && networks_.is_expected(host);
-  if (!is_awaited) return fact_again(host, "'probed'");
-  if (!networks_.answered(host, m.results, now_)) return out_of_turn(host, "'probed'");
+  if (!is_awaited) return repeated_fact(host, "'probed'");
+  if (!networks_.answered(host, m.results, now_)) return refuse_unexpected(host, "'probed'");
   act_on_networks();
   decide_start();
 }

@@ -32,7 +32,7 @@ void Run::hear(const host_news::Up& news) {
 void Run::prepare(int host) {
   enter(hosts_[host], HostState::preparing);
   hosts_[host].last_progress = now_;
-  look_again(host);
+  schedule_check(host);
   if (!context_awaited_) act(run_action::SendPrepare{host});
 }
 

@@ -31,8 +31,8 @@ std::string awaited(const message::Blocked& blocked, nanoseconds so_far) {
 void Run::receive(int host, const message::Blocked& m) {
   HostRun& h = hosts_[host];
   if (h.state != HostState::preparing && h.state != HostState::running)
-    return out_of_turn(host, "'blocked'");
-  said_again(host);
+    return refuse_unexpected(host, "'blocked'");
+  count_repetition(host);
   if (h.state == HostState::failed) return;
   h.blocked = m;
   h.blocked_at = now_;
@@ -67,8 +67,8 @@ void Run::receive(int host, const message::PortTaken& m) {
   HostRun& h = hosts_[host];
   const bool is_held =
       std::find(h.held_ports.begin(), h.held_ports.end(), m.port) != h.held_ports.end();
-  if (h.state != HostState::running || !is_held) return out_of_turn(host, "'port_taken'");
-  if (std::exchange(h.is_port_taken, true)) return said_again(host);
+  if (h.state != HostState::running || !is_held) return refuse_unexpected(host, "'port_taken'");
+  if (std::exchange(h.is_port_taken, true)) return count_repetition(host);
   host_in_trouble(
       host, sometime(go_at_, now_),
       make_error(ErrorClass::host,
@@ -83,9 +83,10 @@ void Run::receive(int host, const message::PortTaken& m) {
 void Run::receive(int host, const message::OutputBlocked& m) {
   constexpr int most_said = 3;
   HostRun& h = hosts_[host];
-  if (std::exchange(h.is_output_blocked, m.is_blocked) == m.is_blocked) return said_again(host);
+  if (std::exchange(h.is_output_blocked, m.is_blocked) == m.is_blocked)
+    return count_repetition(host);
   if (m.is_blocked) ++h.said_output_blocked;
-  if (h.said_output_blocked > most_said) return said_again(host);
+  if (h.said_output_blocked > most_said) return count_repetition(host);
   if (!m.is_blocked)
     return act(host_action::Note{fmt::format("host '{}': its output goes on", name(host))});
   act(host_action::Note{fmt::format(
@@ -96,16 +97,17 @@ void Run::receive(int host, const message::OutputBlocked& m) {
 
 void Run::receive(int host, const message::StopsRanks& m) {
   HostRun& h = hosts_[host];
-  if (h.state != HostState::running) return out_of_turn(host, "'stops_ranks'");
-  if (std::exchange(h.own_stop, m.why) != message::OwnStop::none) return said_again(host);
+  if (h.state != HostState::running) return refuse_unexpected(host, "'stops_ranks'");
+  if (std::exchange(h.own_stop, m.why) != message::OwnStop::none) return count_repetition(host);
   if (phase_ == RunPhase::running)
     host_in_trouble(host, align(host, m.at), make_error(ErrorClass::host, words_of(m.why)));
 }
 
 void Run::receive(int host, const message::NoStopFile& m) {
   HostRun& h = hosts_[host];
-  if (h.state != HostState::running) return out_of_turn(host, "'no_stop_file'");
-  if (std::exchange(h.has_no_stop_file, true) || notes_ >= most_notes) return said_again(host);
+  if (h.state != HostState::running) return refuse_unexpected(host, "'no_stop_file'");
+  if (std::exchange(h.has_no_stop_file, true) || notes_ >= most_notes)
+    return count_repetition(host);
   ++notes_;
   act(host_action::Note{fmt::format(
       "host '{}': the stop file of its ranks is missing, and they are stopped without: {}",
@@ -121,7 +123,7 @@ void Run::note_shared_cores(int host) {
 }
 
 void Run::receive(int host, const message::AgentFailed& m) {
-  if (std::exchange(hosts_[host].has_agent_failed, true)) return said_again(host);
+  if (std::exchange(hosts_[host].has_agent_failed, true)) return count_repetition(host);
   const Error why =
       make_error(ErrorClass::host, "its agent failed: " + m.reason, "its ranks are stopped");
   if (hosts_[host].state == HostState::running)

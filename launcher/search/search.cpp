@@ -220,8 +220,8 @@ void Search::count_invalid(std::int64_t trial) {
                brackets_[static_cast<std::size_t>(at(trial).bracket)]);
   }
   record({trial, SearchVerdict::invalid});
-  const bool is_all_in_vain = ++invalid_ == decision_count();
-  if (replaces_invalid_ && (!is_all_in_vain || invalid_ < most_in_vain))
+  const bool is_every_invalid = ++invalid_ == decision_count();
+  if (replaces_invalid_ && (!is_every_invalid || invalid_ < most_invalid))
     --pools_[pool_of(at(trial))].made;
   make_next_of(trial);
 }

@@ -128,7 +128,7 @@ class Search {
   static constexpr std::int64_t most_at_once = 100'000;
   /// When this many trials are invalid and nothing else was decided, invalid ones are no longer
   /// replaced: a search in which every trial is invalid would never end (Determined's does not).
-  static constexpr std::size_t most_in_vain = 100;
+  static constexpr std::size_t most_invalid = 100;
 
   /// Class `config` if settings or space are invalid (`check_settings`, `TrialSampler`).
   static Result<Search> make(const SearchSpace& space, const SearchSettings& settings);

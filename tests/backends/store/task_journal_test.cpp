@@ -276,7 +276,7 @@ TEST_CASE("the port looks whose the journal is") {
     journal.look([&] { is_told = true; });
     CHECK_FALSE(is_told);
     REQUIRE(testing::loop_until(loop, [&] { return is_told; }));
-    return journal.is_anothers();
+    return journal.is_displaced();
   };
   CHECK_FALSE(looks());
   for (const auto& result : appended(journal, loop, {"a"})) CHECK(result);
@@ -311,14 +311,14 @@ TEST_CASE("the port tells of each entry, in order, and of none after one that fa
   REQUIRE(rename(lock.c_str(), (lock + ".lied").c_str()) == 0);
   std::ofstream{lock} << "";
   const auto mark = store->own_mark("abcd2345");
-  CHECK(journal.is_anothers() == false);
+  CHECK(journal.is_displaced() == false);
   REQUIRE(other->adopt("abcd2345"));
   CHECK_FALSE(mark());
   REQUIRE(other->append_journal("abcd2345", "theirs", false));
   for (const auto& result : appended(journal, loop, {"d", "ee"}))
     CHECK(class_of(result) == ErrorClass::busy);
   CHECK(entries_of(*other, "abcd2345") == Entries{"a", "bb", "ccc", "theirs"});
-  CHECK(journal.is_anothers());
+  CHECK(journal.is_displaced());
 }
 
 TEST_CASE("whose a task is tells its lock file, also where its lock lies") {

@@ -17,7 +17,7 @@ struct LostHost {
     on(connection_event::HostBrokeProtocol{0, gone});
   }
   void on(const ConnectionEvent& event) { last = connections.on(event, now); }
-  void reach_anew() { last = connections.reach_anew(0, now); }
+  void recover() { last = connections.recover(0, now); }
   template <class Action>
   bool has() const {
     return std::any_of(last.begin(), last.end(), [](const ConnectionAction& action) {
@@ -47,7 +47,7 @@ struct LostHost {
 TEST_CASE("a host that was lost is swept before an agent is started there again") {
   LostHost b;
   CHECK_FALSE(b.connections.is_expected(0));
-  b.reach_anew();
+  b.recover();
   CHECK(b.has<host_action::Sweep>());
   CHECK_FALSE(b.has<host_action::Open>());
   b.on(connection_event::HostSwept{0});
@@ -60,7 +60,7 @@ TEST_CASE("a host that was lost is swept before an agent is started there again"
 
 TEST_CASE("a host where something may be left is swept again, with a pause") {
   LostHost b;
-  b.reach_anew();
+  b.recover();
   const Instant begin = b.now;
   b.on(connection_event::HostSwept{0, make_error(ErrorClass::host, "an agent is still there")});
   CHECK_FALSE(b.has<host_action::Open>());
@@ -71,7 +71,7 @@ TEST_CASE("a host where something may be left is swept again, with a pause") {
 
 TEST_CASE("a host that cannot be reached anew is lost in the end") {
   LostHost b;
-  b.reach_anew();
+  b.recover();
   const Instant begin = b.now;
   int tries = 1;
   while (!b.told<host_news::Lost>()) {
@@ -92,7 +92,7 @@ TEST_CASE("a host that cannot be reached anew is lost in the end") {
 
 TEST_CASE("an answer that never comes does not keep a host wanted for ever") {
   LostHost b;
-  b.reach_anew();
+  b.recover();
   const Instant begin = b.now;
   while (!b.told<host_news::Lost>()) b.tick();
   CHECK(b.now == begin + 10s);
@@ -100,7 +100,7 @@ TEST_CASE("an answer that never comes does not keep a host wanted for ever") {
 
 TEST_CASE("what is known of the clock and the pings of a host goes with its agent") {
   LostHost b;
-  b.reach_anew();
+  b.recover();
   b.on(connection_event::HostSwept{0});
   b.now += 5s;
   b.on(connection_event::HostOpened{0, "10.0.0.1"});

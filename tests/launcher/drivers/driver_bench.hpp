@@ -119,7 +119,7 @@ struct HandJournal final : Journal {
     waiting.push_back({std::move(entry), durable, std::move(on_written)});
   }
   void look(std::function<void()> then) override { looks.push_back(std::move(then)); }
-  bool is_anothers() const override { return is_taken; }
+  bool is_displaced() const override { return is_taken; }
   /// All that wait to be told whose it is.
   void tell_looks() {
     for (const auto& then : std::exchange(looks, {})) then();

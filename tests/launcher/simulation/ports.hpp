@@ -186,7 +186,7 @@ class FakeJournal final : public Journal {
   void append(std::string entry, bool durable,
               std::function<void(Result<void>)> on_written) override;
   void look(std::function<void()> then) override;
-  bool is_anothers() const override { return disk_.entries.size() != next_; }
+  bool is_displaced() const override { return disk_.entries.size() != next_; }
   /// What was to be written, whether or not it was.
   const std::vector<std::string>& appended() const { return appended_; }
   bool has_failed() const { return has_failed_; }

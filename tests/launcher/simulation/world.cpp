@@ -98,7 +98,7 @@ void World::watch_registry(Supervisor& supervisor) {
   time_.at(time_.now() + registry_watch, [this, &supervisor] {
     supervisor.process.run([this, &supervisor] {
       if (supervisor.driver->over() || supervisor.driver->displacement() != nullptr) return;
-      if (supervisor.journal.is_anothers()) return supervisor.driver->displace({});
+      if (supervisor.journal.is_displaced()) return supervisor.driver->displace({});
       watch_registry(supervisor);
     });
   });
