@@ -47,10 +47,10 @@ class AllReduceProcess::Conversation {
 
   // Reads until `is_enough`; `late` is the error text for the limit: what has not happened by then.
   template <class IsEnough>
-  Result<void> hear(IsEnough is_enough, milliseconds limit, std::string_view late) {
+  Result<void> receive(IsEnough is_enough, milliseconds limit, std::string_view late) {
     const auto deadline = Steady::now() + limit;
     while (!is_enough(talk_)) {
-      auto more = hear_more(deadline);
+      auto more = receive_more(deadline);
       if (more && !*more)
         more = fail(ErrorClass::host,
                     with_last_words(fmt::format("{} within {}", late, short_duration_text(limit))));
@@ -61,7 +61,7 @@ class AllReduceProcess::Conversation {
     return {};
   }
 
-  Result<void> say(std::string_view line) {
+  Result<void> send(std::string_view line) {
     const auto sent = uninterrupted(
         [&] { return ::send(process_.stream.get(), line.data(), line.size(), MSG_NOSIGNAL); });
     if (sent == static_cast<ssize_t>(line.size())) return {};
@@ -82,7 +82,7 @@ class AllReduceProcess::Conversation {
   }
 
   // Processes a complete line if there is one, else reads once; false at the deadline.
-  Result<bool> hear_more(Steady::time_point deadline) {
+  Result<bool> receive_more(Steady::time_point deadline) {
     if (const auto line = lines_.next()) {
       auto taken = talk_.take(*line);
       if (!taken) return tl::make_unexpected(taken.error());
@@ -179,8 +179,8 @@ AllReduceProcess::AllReduceProcess(AllReduceProcess&&) noexcept = default;
 AllReduceProcess& AllReduceProcess::operator=(AllReduceProcess&&) noexcept = default;
 
 Result<std::string> AllReduceProcess::id(milliseconds limit) {
-  const auto heard = conversation_->hear([](const auto& talk) { return !talk.id().empty(); }, limit,
-                                         "NCCL has made no id for the ranks to meet by");
+  const auto heard = conversation_->receive([](const auto& talk) { return !talk.id().empty(); },
+                                            limit, "NCCL has made no id for the ranks to meet by");
   if (!heard) return tl::make_unexpected(heard.error());
   return conversation_->talk().id();
 }
@@ -188,14 +188,14 @@ Result<std::string> AllReduceProcess::id(milliseconds limit) {
 Result<void> AllReduceProcess::give_id(std::string_view id) {
   if (!is_allreduce_id(id))
     return fail(ErrorClass::host, "what rank 0 says for the ranks to meet by is no id of NCCL");
-  return conversation_->say(fmt::format("id {}\n", id));
+  return conversation_->send(fmt::format("id {}\n", id));
 }
 
 Result<AllReduceFacts> AllReduceProcess::finish(milliseconds limit) {
   const AllReduceTalk& talk = conversation_->talk();
   while (!talk.is_done()) {
     const std::size_t told = talk.facts().times.size();
-    const auto heard = conversation_->hear(
+    const auto heard = conversation_->receive(
         [&](const auto&) { return talk.is_done() || talk.facts().times.size() > told; }, limit,
         "NCCL got no further");
     if (!heard) return tl::make_unexpected(heard.error());
@@ -219,8 +219,8 @@ Result<AllReduceProcess> start_allreduce(const DeviceProgram& program, const All
                        .program_file = file->get()});
   if (!started) return tl::make_unexpected(started.error());
   auto conversation = std::make_unique<AllReduceProcess::Conversation>(std::move(*started), call);
-  const auto heard = conversation->hear([](const auto& talk) { return talk.is_ready(); }, limit,
-                                        "the GPU was not ready for an all-reduce");
+  const auto heard = conversation->receive([](const auto& talk) { return talk.is_ready(); }, limit,
+                                           "the GPU was not ready for an all-reduce");
   if (!heard) return tl::make_unexpected(heard.error());
   return AllReduceProcess(std::move(conversation));
 }

@@ -54,7 +54,7 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory,
       links_(loop_, listening_socket,
              {[this](LinkId link, const Frame& frame) { return received(link, frame); },
               [this](LinkId link) {
-                tell_uncaught_exceptions(links_.used_socket());
+                report_uncaught_exceptions(links_.used_socket());
                 feed(agent_event::LinkDown{link});
               }}) {}
 
@@ -85,7 +85,7 @@ int AgentDriver::run_to_the_end() {
     leases_.drop_all();
     return 0;
   } catch (...) {
-    say_last_words(failure_ + "; then " + reason_of_current_exception());
+    report_fatal_error(failure_ + "; then " + reason_of_current_exception());
     return exit_code_of_a_bug;
   }
 }
@@ -113,7 +113,7 @@ void AgentDriver::feed(const AgentEvent& event) {
 void AgentDriver::perform(const agent_action::UseLink& action) {
   nobody_came_.reset();
   links_.use(action.link);
-  tell_uncaught_exceptions(links_.used_socket());
+  report_uncaught_exceptions(links_.used_socket());
 }
 
 void AgentDriver::perform(const agent_action::SetFence& action) {
@@ -122,7 +122,7 @@ void AgentDriver::perform(const agent_action::SetFence& action) {
 
 void AgentDriver::perform(const agent_action::CloseLink& action) {
   links_.close(action.link, action.last_word ? frame_of(*action.last_word) : std::string());
-  tell_uncaught_exceptions(links_.used_socket());
+  report_uncaught_exceptions(links_.used_socket());
 }
 
 void AgentDriver::perform(const agent_action::SendMessage& action) {

@@ -18,7 +18,7 @@ int run_agent_process(int listening_socket, const HostDirectory& directory, cons
     AgentDriver driver(listening.get(), directory, key, means);
     return driver.run();
   } catch (...) {  // there is no Agent yet that could report it
-    tell_failure(listening.get(), reason_of_current_exception());
+    report_failure(listening.get(), reason_of_current_exception());
     return exit_code_of_a_bug;
   }
 }

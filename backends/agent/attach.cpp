@@ -190,7 +190,7 @@ void ignore_signals() {
 
 // There is no agent. Sends the supervisor the proof that nothing is left of it, or, if processes
 // have survived, their list.
-Result<int> tell_no_agent(const Sweep& sweep) {
+Result<int> report_no_agent(const Sweep& sweep) {
   if (sweep.is_foreign)
     return fail(ErrorClass::host, "the agent ran in another process namespace than this login",
                 "logins to a host are to be in one container, or in none");
@@ -225,7 +225,7 @@ Result<int> reattach(const HostDirectory& directory, const std::string& key) {
     if (left <= 0s) return tl::make_unexpected(does_not_answer(directory, key));
     const auto sweep = sweep_agent(directory, key, left);
     if (!sweep) return tl::make_unexpected(sweep.error());
-    if (!sweep->is_running) return tell_no_agent(*sweep);
+    if (!sweep->is_running) return report_no_agent(*sweep);
     if (sweep->is_elsewhere)
       return fail(ErrorClass::host,
                   fmt::format("the agent runs, but this login does not see its folder in '{}'",

@@ -72,7 +72,7 @@ RankStarter::Events AttemptDriver::starter_events() {
           [this] { settle_soon(); }};
 }
 
-void AttemptDriver::tell_soon(std::function<void()> what) {
+void AttemptDriver::call_soon(std::function<void()> what) {
   loop_.post([what = std::move(what), existence = std::weak_ptr<int>(existence_)] {
     if (!existence.expired()) what();
   });
@@ -94,14 +94,14 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
   if (!begun) survivors_.emplace();  // there is nothing to kill
   if (begun) begun = work_->run(check, [this, host, asked] { checked(host, asked); });
   if (!begun)
-    return tell_soon([this, problems = begun.error().diagnostics] {
+    return call_soon([this, problems = begun.error().diagnostics] {
       events_.on_event(agent_event::HostChecked{problems, {}, {}, ErrorClass::host, {}, of_});
     });
   gpu_wait_ = prepare.gpu_wait;
   for (const RankCommand& rank : prepare.ranks)
     working_directories_[rank.rank] = rank.working_directory;
   is_checking_ = true;
-  tell_blocked();
+  report_blocked();
 }
 
 // Takes the leases last, in the order of the queue, after those that other trials release. The
@@ -109,7 +109,7 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
 void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
                             const std::shared_ptr<message::Prepare>& prepare) {
   const bool is_in_vain = subreaper_.was_killed() || is_killing_ || !host->told.problems.empty();
-  if (is_in_vain || prepare->leases.wants.empty()) return tell_checked(host);
+  if (is_in_vain || prepare->leases.wants.empty()) return report_checked(host);
   has_nvidia_gpus_ = !host->told.gpus.cuda.empty();
   surroundings_.leases.take(
       prepare, host->told.gpus,
@@ -118,13 +118,13 @@ void AttemptDriver::checked(const std::shared_ptr<CheckedHost>& host,
         const auto fail = [this, host](const Error& error) {
           host->told.problems = error.diagnostics;
           host->told.error_class = error.error_class;
-          tell_checked(host);
+          report_checked(host);
         };
         if (!blockers) return fail(blockers.error());
         host->told.blockers = *blockers;
-        if (!blockers->empty()) return tell_checked(host);
+        if (!blockers->empty()) return report_checked(host);
         await_memory([this, host, fail](const std::optional<Error>& still_in_use) {
-          still_in_use ? fail(*still_in_use) : tell_checked(host);
+          still_in_use ? fail(*still_in_use) : report_checked(host);
         });
       });
 }
@@ -139,7 +139,7 @@ void AttemptDriver::await_memory(GpuMemoryWait::Then then) {
 
 // If the subreaper has ended by itself, no rank can be started any more: that is reported together
 // with the result of the check, once all processes it has left are gone.
-void AttemptDriver::tell_checked(const std::shared_ptr<CheckedHost>& host) {
+void AttemptDriver::report_checked(const std::shared_ptr<CheckedHost>& host) {
   is_checking_ = false;
   const bool has_remains = subreaper_.was_killed() && !gone_;
   if (has_remains && !is_killing_) {
@@ -174,7 +174,7 @@ void AttemptDriver::probe_hosts(const agent_action::ProbeHosts& asked) {
   if (const auto begun = prober_.run(look, tell); begun) return;
   for (const ProbeTarget& target : asked.targets)  // no thread could be started
     found->push_back({target.host, std::vector<ProbeAnswer>(target.addresses.size())});
-  tell_soon(tell);
+  call_soon(tell);
 }
 
 // Does nothing once the attempt is gone: the result is not needed then.
@@ -198,16 +198,16 @@ void AttemptDriver::take_leases() {
 // The check or start that was under way is done; it may have been the last thing `settle` waits
 // for.
 void AttemptDriver::settle_soon() {
-  if (gone_) tell_soon([this] { settle(); });
+  if (gone_) call_soon([this] { settle(); });
 }
 
 // Repeats itself as long as the host is checked or ranks are started.
-void AttemptDriver::tell_blocked() {
+void AttemptDriver::report_blocked() {
   if (blocked_timer_) return;
   blocked_timer_ = loop_.after(blocked_interval, [this] {
     blocked_timer_.reset();
     if (!work_) return;
-    starter_.tell();
+    starter_.report();
     const auto call = calls_->current();
     const nanoseconds so_far = call ? loop_.now() - call->since : nanoseconds(0);
     if (so_far >= blocked_interval)
@@ -216,7 +216,7 @@ void AttemptDriver::tell_blocked() {
     if (const auto& memory = memory_wait_.current())
       events_.on_event(agent_event::Blocked{
           memory->what, std::chrono::floor<milliseconds>(loop_.now() - memory->since), true, of_});
-    if (is_checking_ || starter_.is_starting()) tell_blocked();
+    if (is_checking_ || starter_.is_starting()) report_blocked();
   });
 }
 
@@ -238,9 +238,9 @@ void AttemptDriver::release_ports() {
 
 void AttemptDriver::start_rank(int rank) {
   starting_.insert(rank);
-  if (survivors_) return tell_soon([this] { fail_what_waits(); });
+  if (survivors_) return call_soon([this] { fail_what_waits(); });
   starter_.start(rank);
-  tell_blocked();
+  report_blocked();
 }
 
 void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
@@ -254,7 +254,7 @@ void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
   if (is_reading_paused_) workers_[rank]->pause_reading();
   usage_watch_.watch(rank, process.pid);
   metrics_files_.watch(rank, run_directory_ + "/" + metrics_file_name(rank));
-  tell_soon([this, rank, pid = process.pid] {
+  call_soon([this, rank, pid = process.pid] {
     events_.on_event(agent_event::RankStarted{rank, pid, of_});
   });
   const auto early = early_ends_.extract(process.pid);
@@ -262,7 +262,7 @@ void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
   ++ends_pending_;
   ending_.insert(rank);
   // Posted, because events, such as its last output, must not come from inside a call to this.
-  tell_soon([this, rank, status = early.mapped()] {
+  call_soon([this, rank, status = early.mapped()] {
     ending_.erase(rank);
     workers_.at(rank)->end(status);
     --ends_pending_;
@@ -272,7 +272,7 @@ void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
 
 void AttemptDriver::rank_not_started(int rank, const Error& why) {
   starting_.erase(rank);
-  tell_soon([this, rank, why] {
+  call_soon([this, rank, why] {
     events_.on_event(agent_event::RankNotStarted{rank, in_one_line(why), why.error_class, of_});
   });
 }
@@ -286,7 +286,7 @@ void AttemptDriver::process_ended(int pid, const ExitStatus& status) {
   };
   auto worker = find();
   if (worker == workers_.end() && work_) {
-    starter_.tell();
+    starter_.report();
     worker = find();
   }
   if (worker == workers_.end())
@@ -305,8 +305,8 @@ void AttemptDriver::rank_ended(int rank, const ExitStatus& status) {
     end.parent_end = subreaper_.how_it_ended();
   ++ends_pending_;
   metrics_files_.finish(rank, [this, end, status, is_killing = is_killing_] {
-    tell_soon([this, end, status, is_killing] {
-      if (end.code == 0 || survivors_) return tell_end(end);
+    call_soon([this, end, status, is_killing] {
+      if (end.code == 0 || survivors_) return report_end(end);
       look_into_end(
           end, {workers_.at(end.rank)->pid(), status, is_killing,
                 run_directory_ + "/" + error_file_name(end.rank), working_directories_[end.rank]});
@@ -327,13 +327,13 @@ void AttemptDriver::look_into_end(const agent_event::RankEnded& told, const Ende
 // Checks whether another user has taken a port of the task: the launcher receives that before the
 // end of the rank.
 void AttemptDriver::look_at_ports(const agent_event::RankEnded& end) {
-  if (!port_watch_) return tell_end(end);
+  if (!port_watch_) return report_end(end);
   port_watch_->look([this, end, existence = std::weak_ptr<int>(existence_)] {
-    if (!existence.expired()) tell_end(end);
+    if (!existence.expired()) report_end(end);
   });
 }
 
-void AttemptDriver::tell_end(const agent_event::RankEnded& end) {
+void AttemptDriver::report_end(const agent_event::RankEnded& end) {
   --ends_pending_;
   events_.on_event(end);
   finish_kill();
@@ -356,12 +356,12 @@ void AttemptDriver::terminate_rank(int rank, int signal) {
 }
 
 void AttemptDriver::kill_tree() {
-  if (work_) starter_.tell();
+  if (work_) starter_.report();
   is_killing_ = true;
   responder_.reset();
   starter_.forget_waiting();
   memory_wait_.give_up();
-  if (survivors_) return tell_soon([this] { finish_kill(); });
+  if (survivors_) return call_soon([this] { finish_kill(); });
   if (gone_) return;  // the last starts are still being waited for; `settle` follows
   subreaper_.kill();
   kill_timer_ = loop_.after(kill_limit, [this] {
@@ -383,7 +383,7 @@ void AttemptDriver::all_gone(std::vector<Survivor> survivors) {
   gone_ = std::move(survivors);
   kill_timer_.reset();
   memory_wait_.give_up();
-  if (const auto host = std::exchange(checked_early_, nullptr)) return tell_checked(host);
+  if (const auto host = std::exchange(checked_early_, nullptr)) return report_checked(host);
   if (!is_checking_ && !starter_.is_starting()) return settle();
   kill_timer_ = loop_.after(work_limit, [this] { settle(); });
 }
@@ -406,7 +406,7 @@ void AttemptDriver::settle() {
   survivors_ = *std::exchange(gone_, std::nullopt);
   kill_timer_.reset();
   blocked_timer_.reset();
-  starter_.tell();
+  starter_.report();
   starter_.forget_waiting();
   work_.reset();
   for (const auto& [rank, worker] : workers_) worker->drain();
@@ -454,7 +454,7 @@ void AttemptDriver::finish_kill() {
   agent_event::TreeKilled killed{{}, of_};
   for (const Survivor& survivor : *survivors_)
     killed.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
-  tell_soon([this, killed] { events_.on_event(killed); });
+  call_soon([this, killed] { events_.on_event(killed); });
 }
 
 void AttemptDriver::pause_reading() {

@@ -72,19 +72,19 @@ class AttemptDriver {
  private:
   Subreaper::Events subreaper_events();
   RankStarter::Events starter_events();
-  void tell_soon(std::function<void()> what);
+  void call_soon(std::function<void()> what);
   void checked(const std::shared_ptr<CheckedHost>& host,
                const std::shared_ptr<message::Prepare>& prepare);
   void await_memory(GpuMemoryWait::Then then);
-  void tell_checked(const std::shared_ptr<CheckedHost>& host);
-  void tell_blocked();
+  void report_checked(const std::shared_ptr<CheckedHost>& host);
+  void report_blocked();
   void rank_started(int rank, const SpawnedProcess& process);
   void rank_not_started(int rank, const Error& why);
   void process_ended(int pid, const ExitStatus& status);
   void rank_ended(int rank, const ExitStatus& status);
   void look_into_end(const agent_event::RankEnded& end, const EndedRank& rank);
   void look_at_ports(const agent_event::RankEnded& end);
-  void tell_end(const agent_event::RankEnded& end);
+  void report_end(const agent_event::RankEnded& end);
   void all_gone(std::vector<Survivor> survivors);
   void note_hanging_check();
   void settle_soon();

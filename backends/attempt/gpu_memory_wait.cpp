@@ -37,10 +37,10 @@ void GpuMemoryWait::ask() {
     if (asked.empty() || !ask) return;
     if (const auto report = ask()) *in_use = memory_in_use(*report, asked, most_used);
   };
-  if (!work_->run(look, [this, in_use] { heard(*in_use); })) end({});
+  if (!work_->run(look, [this, in_use] { handle_answer(*in_use); })) end({});
 }
 
-void GpuMemoryWait::heard(const std::string& in_use) {
+void GpuMemoryWait::handle_answer(const std::string& in_use) {
   if (in_use.empty()) return end({});
   const nanoseconds so_far = loop_.now() - begun_;
   if (so_far >= rule_.limit)

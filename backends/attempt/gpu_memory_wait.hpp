@@ -38,7 +38,7 @@ class GpuMemoryWait {
 
  private:
   void ask();
-  void heard(const std::string& in_use);
+  void handle_answer(const std::string& in_use);
   void end(const std::optional<Error>& still_in_use);
 
   Loop& loop_;

@@ -118,7 +118,7 @@ void RankStarter::next() {
   loop_.post([this] { ended(); });
 }
 
-void RankStarter::tell() {
+void RankStarter::report() {
   if (!piece_) return;
   for (const auto& process : piece_->take()) {
     const int rank = piece_->commands[piece_->told++].rank;
@@ -130,7 +130,7 @@ void RankStarter::tell() {
 }
 
 void RankStarter::ended() {
-  tell();
+  report();
   piece_.reset();
   is_working_ = false;
   next();

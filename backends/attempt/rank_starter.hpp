@@ -47,7 +47,7 @@ class RankStarter {
   /// Whether ranks are being started, or their cgroup is being tried out.
   bool is_starting() const { return is_working_; }
   /// Delivers the events of the ranks that were started so far, even if the start of another hangs.
-  void tell();
+  void report();
 
  private:
   struct Spawning;

@@ -236,7 +236,7 @@ Result<void> Subreaper::start() {
   starts_->attempt = process->attempt;
   pidfd_ = std::move(process->pidfd);
   talk_.emplace(std::move(process->talk));
-  heard_ = loop_.when_readable(talk_->socket(), [this] { hear(); });
+  readable_ = loop_.when_readable(talk_->socket(), [this] { receive(); });
   ended_ = loop_.when_readable(pidfd_.get(), [this] { process_ended(); });
   return {};
 }
@@ -247,12 +247,12 @@ StartChild Subreaper::child_start() const {
 
 // After `kill` the pid could belong to a rank of another attempt.
 void Subreaper::signal_rank(int pid, int signal) {
-  if (!is_killing_) say({SubreaperCommand::Kind::signal_rank, pid, signal});
+  if (!is_killing_) send({SubreaperCommand::Kind::signal_rank, pid, signal});
 }
 
 void Subreaper::kill() {
   starts_->note_kill();
-  if (!std::exchange(is_killing_, true)) say({SubreaperCommand::Kind::kill_all});
+  if (!std::exchange(is_killing_, true)) send({SubreaperCommand::Kind::kill_all});
 }
 
 void Subreaper::kill_process() {
@@ -260,9 +260,9 @@ void Subreaper::kill_process() {
 }
 
 // Sends SIGCONT with each command, in case the process was stopped.
-void Subreaper::say(const SubreaperCommand& command) {
+void Subreaper::send(const SubreaperCommand& command) {
   if (!talk_ || process_ <= 0) return;
-  talk_->say(command);
+  talk_->send(command);
   ::kill(process_, SIGCONT);
   if (!talk_->has_waiting() || sendable_) return;
   sendable_ = loop_.when_writable(talk_->socket(), [this] {
@@ -271,8 +271,8 @@ void Subreaper::say(const SubreaperCommand& command) {
   });
 }
 
-void Subreaper::hear() {
-  while (const auto news = talk_->hear_news()) {
+void Subreaper::receive() {
+  while (const auto news = talk_->receive_news()) {
     if (news->kind == SubreaperNews::Kind::rank_ended) {
       events_.on_end(news->pid, status_in(*news));
     } else if (news->kind == SubreaperNews::Kind::survivor) {
@@ -281,7 +281,7 @@ void Subreaper::hear() {
       return all_gone();
     }
   }
-  if (talk_->is_over()) heard_.reset();
+  if (talk_->is_over()) readable_.reset();
 }
 
 // `gone` is the last record of the process for this attempt.
@@ -297,7 +297,7 @@ void Subreaper::give_back() {
   if (!ended_ || talk_->has_waiting() || talk_->is_over()) return;
   Descriptor starts = starts_->take_unless_used();
   if (!starts) return;
-  heard_.reset();
+  readable_.reset();
   sendable_.reset();
   ended_.reset();
   idle_.add({std::exchange(process_, -1), std::move(pidfd_), talk_->take_socket(),
@@ -308,7 +308,7 @@ void Subreaper::give_back() {
 // Reads the last records of the process first.
 void Subreaper::process_ended() {
   ended_.reset();
-  hear();
+  receive();
   how_it_ended_ = words_of_subreaper_end(status_of_ended(process_));
   starts_->note_end(how_it_ended_);
   sendable_.reset();

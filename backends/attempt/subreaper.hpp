@@ -85,8 +85,8 @@ class Subreaper {
 
  private:
   struct Starts;
-  void say(const SubreaperCommand& command);
-  void hear();
+  void send(const SubreaperCommand& command);
+  void receive();
   void all_gone();
   void give_back();
   void process_ended();
@@ -99,7 +99,7 @@ class Subreaper {
   pid_t process_ = -1;  ///< -1: not yet, or not any more
   Descriptor pidfd_;
   std::optional<SubreaperTalk> talk_;
-  std::unique_ptr<Subscription> heard_;
+  std::unique_ptr<Subscription> readable_;
   std::unique_ptr<Subscription> sendable_;
   std::unique_ptr<Subscription> ended_;
   std::unique_ptr<Subscription> retry_;

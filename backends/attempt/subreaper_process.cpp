@@ -70,7 +70,7 @@ class RankParent {
   ChildAnswer start_rank(const AskedChild& asked);
   void serve();
   void collect();
-  void hear();
+  void receive();
   void carry_out(const SubreaperCommand& command);
   void finish_kill();
   void note_end(int pid, const ExitStatus& status);
@@ -159,7 +159,7 @@ void RankParent::serve() {
       else if (over_at_)
         limit = *over_at_ + death_limit - boot_time();
       wait(limit);
-      hear();
+      receive();
     }
   }
 }
@@ -178,13 +178,13 @@ void RankParent::collect() {
 }
 
 void RankParent::note_end(int pid, const ExitStatus& status) {
-  if (ranks_.erase(pid) > 0) talk_.say(news_of(pid, status));
+  if (ranks_.erase(pid) > 0) talk_.send(news_of(pid, status));
 }
 
-void RankParent::hear() {
+void RankParent::receive() {
   talk_.flush();
   const std::lock_guard lock(mutex_);
-  while (const auto command = talk_.hear_command()) carry_out(*command);
+  while (const auto command = talk_.receive_command()) carry_out(*command);
   // The owner sends kill_all before it closes the socket. If it has not, the agent is dying, and
   // this process with it; the guard or a sweep then kills and counts the processes that are left.
   if (!talk_.is_over()) return;
@@ -210,8 +210,8 @@ void RankParent::finish_kill() {
                                       [pid](const Survivor& each) { return each.pid == pid; });
     if (!survives) note_end(pid, {.code = {}, .signal = SIGKILL, .at = boot_time()});
   }
-  for (const Survivor& survivor : survivors) talk_.say(news_of(survivor));
-  talk_.say(SubreaperNews{});
+  for (const Survivor& survivor : survivors) talk_.send(news_of(survivor));
+  talk_.send(SubreaperNews{});
   is_over_ = talk_.is_over() || !survivors.empty() || is_starting_;
   if (is_over_) return;
   is_killing_ = false;

@@ -170,13 +170,13 @@ ExitStatus status_in(const SubreaperNews& news) {
 
 Survivor survivor_in(const SubreaperNews& news) { return {news.pid, news.uid, news.command}; }
 
-void SubreaperTalk::say(const SubreaperCommand& command) { say(&command, sizeof command); }
+void SubreaperTalk::send(const SubreaperCommand& command) { send(&command, sizeof command); }
 
-void SubreaperTalk::say(const SubreaperNews& news) {
-  say(&news, offsetof(SubreaperNews, command) + ::strnlen(news.command, sizeof news.command));
+void SubreaperTalk::send(const SubreaperNews& news) {
+  send(&news, offsetof(SubreaperNews, command) + ::strnlen(news.command, sizeof news.command));
 }
 
-void SubreaperTalk::say(const void* record, std::size_t size) {
+void SubreaperTalk::send(const void* record, std::size_t size) {
   waiting_.emplace_back(static_cast<const char*>(record), size);
   flush();
 }
@@ -193,28 +193,28 @@ void SubreaperTalk::flush() {
   }
 }
 
-std::optional<SubreaperCommand> SubreaperTalk::hear_command() {
+std::optional<SubreaperCommand> SubreaperTalk::receive_command() {
   SubreaperCommand command;
-  if (!hear(&command, sizeof command)) return std::nullopt;
+  if (!receive(&command, sizeof command)) return std::nullopt;
   return command;
 }
 
-std::optional<SubreaperNews> SubreaperTalk::hear_news() {
+std::optional<SubreaperNews> SubreaperTalk::receive_news() {
   SubreaperNews news;
-  if (!hear(&news, sizeof news)) return std::nullopt;
+  if (!receive(&news, sizeof news)) return std::nullopt;
   news.command[sizeof news.command - 1] = '\0';
   return news;
 }
 
-bool SubreaperTalk::hear(void* record, std::size_t size) {
+bool SubreaperTalk::receive(void* record, std::size_t size) {
   if (is_over_) return false;
-  const auto receive = [&] {
+  const auto receive_once = [&] {
     return uninterrupted([&] { return ::recv(socket_.get(), record, size, MSG_DONTWAIT); });
   };
-  ssize_t count = receive();
+  ssize_t count = receive_once();
   // ECONNRESET: the other side has closed with unread records. Its own records can still be read
   // after that.
-  if (count < 0 && errno == ECONNRESET) count = receive();
+  if (count < 0 && errno == ECONNRESET) count = receive_once();
   is_over_ = count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
   return count > 0;
 }

@@ -58,19 +58,19 @@ class SubreaperTalk {
   Descriptor take_socket() { return std::move(socket_); }
   /// Records that the socket has no room for wait; `has_waiting` reports that, and `flush` tries
   /// again. Records sent after the other side has gone are dropped.
-  void say(const SubreaperCommand& command);
-  void say(const SubreaperNews& news);
+  void send(const SubreaperCommand& command);
+  void send(const SubreaperNews& news);
   void flush();
   bool has_waiting() const { return !waiting_.empty(); }
   /// The next record, if one has come.
-  std::optional<SubreaperCommand> hear_command();
-  std::optional<SubreaperNews> hear_news();
+  std::optional<SubreaperCommand> receive_command();
+  std::optional<SubreaperNews> receive_news();
   /// The other side has gone, and all its records were read.
   bool is_over() const { return is_over_; }
 
  private:
-  void say(const void* record, std::size_t size);
-  bool hear(void* record, std::size_t size);
+  void send(const void* record, std::size_t size);
+  bool receive(void* record, std::size_t size);
 
   Descriptor socket_;
   std::deque<std::string> waiting_;

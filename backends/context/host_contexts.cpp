@@ -90,7 +90,7 @@ void HostContexts::progressed(const Result<Progress>& progress) {
     state_ = State::receiving;
     events_.on_taken(0);
   } else {
-    tell_taken();
+    report_taken();
   }
   take_waiting();
 }
@@ -117,7 +117,7 @@ void HostContexts::take_waiting() {
 // Reports the received bytes to the launcher: often enough to show progress and to keep a window of
 // any size open, but not for every piece, of which thousands may come per second. Never from inside
 // this call.
-void HostContexts::tell_taken() {
+void HostContexts::report_taken() {
   const bool is_much = taken_ - told_ >= told_at_once;
   if (telling_ && !is_much) return;
   const nanoseconds rest = told_at_ + told_pause - loop_.now();

@@ -40,7 +40,7 @@ class HostContexts final : public ContextStore {
   void work(std::function<Result<Progress>(ContextKeeper&)> job);
   void progressed(const Result<Progress>& progress);
   void take_waiting();
-  void tell_taken();
+  void report_taken();
   void fail_with(const Error& why);
   void touch_daily();
 

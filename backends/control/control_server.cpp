@@ -57,7 +57,7 @@ void ControlServer::accept(Descriptor socket) {
   made.socket = std::move(socket);
   made.readable = loop_.when_readable(made.socket.get(), [this, number] { read(number); });
   be_patient(number);
-  say(number, greeting_);
+  send(number, greeting_);
 }
 
 void ControlServer::make_room() {
@@ -87,11 +87,11 @@ void ControlServer::read(int number) {
   if (!request || end + 1 != client.heard.size()) return close(number);
   client.heard.clear();
   be_patient(number);
-  say(number, encode_answer(handler_(*request)));
+  send(number, encode_answer(handler_(*request)));
 }
 
 // Ignores text for a client that is gone.
-void ControlServer::say(int number, const std::string& text) {
+void ControlServer::send(int number, const std::string& text) {
   const auto found = clients_.find(number);
   if (found == clients_.end()) return;
   found->second.unsent += text;

@@ -49,7 +49,7 @@ class ControlServer {
   void accept(Descriptor socket);
   void make_room();
   void read(int client);
-  void say(int client, const std::string& text);
+  void send(int client, const std::string& text);
   void write(int client);
   void be_patient(int client);
   void close(int client);

@@ -155,8 +155,8 @@ class Leader {
     const auto line_of = [](const Member& member) {
       return fmt::format("start {} {}", member.place, member.group->members.size());
     };
-    if (auto told = tell(members, line_of); !told) return told;
-    return hear(
+    if (auto told = send_to_all(members, line_of); !told) return told;
+    return receive(
         members,
         [&](const Member& member) {
           return process_.start(member.place, static_cast<int>(member.group->members.size()));
@@ -184,10 +184,10 @@ class Leader {
       if (!member.group->troubles.contains(member.place)) left.push_back(member);
       if (member.group->troubles.empty()) able.push_back(member);
     }
-    if (auto told = tell(left, line_of); !told) return told;
+    if (auto told = send_to_all(left, line_of); !told) return told;
     for (const Member& member : left)
       if (member.rank == 0 && !member.group->troubles.empty()) process_.stop();
-    return hear(
+    return receive(
         able, [&](const Member& member) { return process_.measure(ids[member.group]); },
         patience_.size * 2,
         [&](const Member& member, std::string_view line) {
@@ -201,7 +201,7 @@ class Leader {
   }
 
   template <class LineOf>
-  Result<void> tell(const std::vector<Member>& members, LineOf line_of) {
+  Result<void> send_to_all(const std::vector<Member>& members, LineOf line_of) {
     for (const Member& member : members)
       if (member.rank != 0)
         if (auto sent = ranks_.send(member.rank, line_of(member), in(line_patience)); !sent)
@@ -211,8 +211,8 @@ class Leader {
 
   // Does rank 0's own part, and then receives a line of each other rank; troubles are noted.
   template <class DoOwn, class Take>
-  Result<void> hear(const std::vector<Member>& members, DoOwn do_own, milliseconds limit,
-                    Take take) {
+  Result<void> receive(const std::vector<Member>& members, DoOwn do_own, milliseconds limit,
+                       Take take) {
     const Deadline end = in(limit + grace);
     for (const Member& member : members)
       if (member.rank == 0 && !note(member, do_own(member), take)) return misunderstood(0);

@@ -30,7 +30,7 @@ std::uint64_t LogWriter::write(LogPiece piece) {
     lost_bytes_ += piece.bytes.size();
     written_ = taken_;
     if (has_given_up_) synced_ = taken_;
-    tell_written_later();
+    report_written_later();
     return taken_;
   }
   if (waiting_.empty() || waiting_.back()->bytes >= longest_batch)
@@ -72,7 +72,7 @@ void LogWriter::write_current() {
                        permission = permission_] { append(*sink, *batch, hurried, *permission); },
                       [this, batch = current_] { ended(*batch); });
   if (!started) {
-    say_trouble(terminal_text(started.error()));
+    report_trouble(terminal_text(started.error()));
     return give_up();
   }
   if (!look_) look_ = loop_.after(timing_.look, [this] { look(); });
@@ -126,14 +126,14 @@ void LogWriter::ended(const Batch& batch) {
     return hooks_.on_refused();
   }
   if (const auto stall = std::exchange(stalled_for_, nanoseconds(0)); stall.count() > 0)
-    hooks_.say(
+    hooks_.print(
         terminal_text("the log disk ({}) answers again, after some {} s", place_, seconds(stall)));
   if (batch.is_waiting && !batch.is_abandoned) return wait_for_room(batch);
-  if (!batch.trouble.empty()) say_trouble(TerminalText(batch.trouble));
+  if (!batch.trouble.empty()) report_trouble(TerminalText(batch.trouble));
   const bool had_room = batch.lost == 0 || no_room_since_ == Instant(0);
   if (had_room && std::exchange(no_room_since_, Instant(0)) > Instant(0) &&
       said_of_room_ <= most_said_of_room)
-    hooks_.say(terminal_text("the log disk ({}) takes output again", place_));
+    hooks_.print(terminal_text("the log disk ({}) takes output again", place_));
   current_.reset();
   unsynced_bytes_ += batch.bytes;
   if (batch.is_abandoned) {
@@ -158,7 +158,7 @@ void LogWriter::wait_for_room(const Batch& batch) {
   if (no_room_since_ == Instant(0)) {
     no_room_since_ = loop_.now();
     if (++said_of_room_ <= most_said_of_room)
-      hooks_.say(
+      hooks_.print(
           terminal_text("{}: output is kept on the hosts until there is room; where they "
                         "have none left, ranks that print wait",
                         batch.trouble));
@@ -207,15 +207,15 @@ void LogWriter::sync(std::uint64_t up_to, const LogSink::Sync& work) {
 void LogWriter::end_sync(std::uint64_t up_to, const LogSink::Sync& work,
                          const LogSink::Synced& synced) {
   if (has_given_up_ || has_left_) return;
-  if (!synced.lost.empty() && !std::exchange(has_said_sync_loss_, true))
-    hooks_.say(
+  if (!synced.lost.empty() && !std::exchange(has_reported_sync_loss_, true))
+    hooks_.print(
         terminal_text("{}: output that was just written may be missing from the logs after "
                       "a crash of this machine",
                       synced.lost));
   if (!synced.trouble.empty()) {
-    if (!std::exchange(has_said_sync_trouble_, true))
-      hooks_.say(terminal_text("{}: until this passes, what ranks print is kept on their hosts",
-                               synced.trouble));
+    if (!std::exchange(has_reported_sync_trouble_, true))
+      hooks_.print(terminal_text("{}: until this passes, what ranks print is kept on their hosts",
+                                 synced.trouble));
     next_sync_ = loop_.after(timing_.sync, [this, up_to, work] { sync(up_to, work); });
     return;
   }
@@ -242,7 +242,7 @@ void LogWriter::look() {
   if (hangs) abandon_ended(busy);
   if (busy < timing_.stall) return;
   if (std::exchange(stalled_for_, busy).count() > 0) return;
-  hooks_.say(
+  hooks_.print(
       terminal_text("the log disk ({}) has not answered for {} s; ranks that print wait for it",
                     place_, seconds(busy)));
 }
@@ -272,11 +272,11 @@ void LogWriter::abandon_ended(nanoseconds busy) {
     lost_bytes_ += waiting_.front()->bytes;
   }
   stalled_for_ = busy;
-  hooks_.say(
+  hooks_.print(
       terminal_text("the log disk ({}) has not answered for {} s: the last output of the attempt "
                     "that has ended may be missing",
                     place_, seconds(busy)));
-  tell_written_later();
+  report_written_later();
 }
 
 // Restarts the timeout, so that a disk that has been full for long gets a last chance.
@@ -295,7 +295,7 @@ void LogWriter::give_up() {
   has_given_up_ = true;
   const nanoseconds busy = background_.busy_for().value_or(nanoseconds(0));
   if (busy.count() > 0)
-    hooks_.say(
+    hooks_.print(
         terminal_text("the log disk ({}) has not answered for {} s, and is not waited for any "
                       "longer",
                       place_, seconds(busy)));
@@ -306,11 +306,11 @@ void LogWriter::give_up() {
   current_.reset();
   written_ = synced_ = taken_;
   if (is_finishing_) loop_.stop();
-  tell_written_later();
+  report_written_later();
 }
 
 // Deferred, since the owner may be calling `write` now.
-void LogWriter::tell_written_later() {
+void LogWriter::report_written_later() {
   loop_.post([this] { hooks_.on_written(); });
 }
 
@@ -325,7 +325,7 @@ void LogWriter::finish() {
   next_sync_.reset();
   if (current_) loop_.run();
   if (lost_bytes_ > 0)
-    hooks_.say(terminal_text("{} bytes of output are not in the logs ({})", lost_bytes_, place_));
+    hooks_.print(terminal_text("{} bytes of output are not in the logs ({})", lost_bytes_, place_));
 }
 
 void LogWriter::leave() {
@@ -338,8 +338,8 @@ void LogWriter::leave() {
   if (is_finishing_) loop_.stop();
 }
 
-void LogWriter::say_trouble(const TerminalText& trouble) {
-  if (!std::exchange(has_said_trouble_, true)) hooks_.say(trouble);
+void LogWriter::report_trouble(const TerminalText& trouble) {
+  if (!std::exchange(has_reported_trouble_, true)) hooks_.print(trouble);
 }
 
 }  // namespace train

@@ -31,8 +31,8 @@ class LogWriter {
     milliseconds sync{1'000};        ///< the longest delay between a write and its sync
   };
   struct Hooks {
-    std::function<void()> on_written;                   ///< `written` or `synced` has grown
-    std::function<void(const TerminalText& said)> say;  ///< shows a message to the user
+    std::function<void()> on_written;                     ///< `written` or `synced` has grown
+    std::function<void(const TerminalText& said)> print;  ///< shows a message to the user
     /// Asked on the writing thread before a piece, if some time has passed since it was last asked:
     /// this process may have been frozen meanwhile. False means that another process has adopted
     /// the logs: nothing is written from then on, and `written` does not grow any more.
@@ -125,9 +125,9 @@ class LogWriter {
   bool is_abandonable(const Batch& batch) const;
   bool is_of_no_use(const LogPiece& piece) const;
   void give_up();
-  void tell_written_later();
+  void report_written_later();
   std::uint64_t unwritten_of_current() const;
-  void say_trouble(const TerminalText& trouble);
+  void report_trouble(const TerminalText& trouble);
 
   Loop& loop_;
   std::shared_ptr<LogSink> sink_;
@@ -150,9 +150,9 @@ class LogWriter {
   Instant no_room_since_{0};    ///< 0: there is room
   int said_of_room_ = 0;
   std::unique_ptr<Subscription> next_try_;
-  bool has_said_trouble_ = false;
-  bool has_said_sync_trouble_ = false;
-  bool has_said_sync_loss_ = false;
+  bool has_reported_trouble_ = false;
+  bool has_reported_sync_trouble_ = false;
+  bool has_reported_sync_loss_ = false;
   std::map<int, EndedAttempt> ended_;  ///< by trial, for trials that are not over
   Hurried hurried_;
   bool end_is_near_ = false;

@@ -38,7 +38,7 @@ void send_whole(int socket, std::string_view bytes) {
 }
 
 [[noreturn]] void end_with_last_words() {
-  say_last_words(reason_of_current_exception());
+  report_fatal_error(reason_of_current_exception());
   ::_exit(exit_code_of_a_bug);
 }
 
@@ -57,17 +57,17 @@ std::string reason_of_current_exception() {
   }
 }
 
-void tell_uncaught_exceptions(int connection) {
+void report_uncaught_exceptions(int connection) {
   told_connection = connection;
   std::set_terminate(end_with_last_words);
 }
 
-void say_last_words(const std::string& reason) {
+void report_fatal_error(const std::string& reason) {
   const int connection = told_connection.exchange(-1);
   if (connection >= 0) send_whole(connection, frame_of(message::AgentFailed{reason}));
 }
 
-void tell_failure(int listening_socket, const std::string& reason) {
+void report_failure(int listening_socket, const std::string& reason) {
   pollfd waiting{listening_socket, POLLIN, 0};
   if (::poll(&waiting, 1, patience_milliseconds) <= 0) return;
   const Descriptor connection(::accept4(listening_socket, nullptr, nullptr, SOCK_CLOEXEC));

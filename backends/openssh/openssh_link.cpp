@@ -176,7 +176,7 @@ nanoseconds OpensshLink::login_limit() const {
 
 // Each stage has its own deadline, until the host itself has answered.
 void OpensshLink::follow_log() {
-  tell_accepted_keys();
+  report_accepted_keys();
   if (phase_ != Phase::bootstrap || is_uploading_ || has_process_ended_) return;
   const OpensshStage stage = log_.stage();
   if (stage == timed_stage_ && log_.connections() == timed_connections_) return;
@@ -196,7 +196,7 @@ bool OpensshLink::is_asking() const {
          is_run_below(process_.pid, shared_->options.askpass);
 }
 
-void OpensshLink::tell_accepted_keys() {
+void OpensshLink::report_accepted_keys() {
   for (const AcceptedKey& accepted : log_.take_accepted_keys()) {
     if (settings_.new_host_key == NewHostKey::accepted_for_no) shared_->warn_of_strict_no();
     const bool is_own = !accepted.is_jump_host;
@@ -205,10 +205,11 @@ void OpensshLink::tell_accepted_keys() {
                                  : "the known hosts";
     const std::string name =
         accepted.host.empty() ? (is_own ? host_.name : "its jump host") : accepted.host;
-    shared_->say(fmt::format("{}the host key of {} is new and {} to {}: {}",
-                             accepted.is_written ? "" : "warning: ", printable(name, max_name),
-                             accepted.is_written ? "was added" : "trusted, but could not be added",
-                             file, printable(accepted.key, max_name)));
+    shared_->print(
+        fmt::format("{}the host key of {} is new and {} to {}: {}",
+                    accepted.is_written ? "" : "warning: ", printable(name, max_name),
+                    accepted.is_written ? "was added" : "trusted, but could not be added", file,
+                    printable(accepted.key, max_name)));
   }
 }
 

@@ -54,7 +54,7 @@ class OpensshLink : public std::enable_shared_from_this<OpensshLink> {
   void read_output();
   void on_output(std::string_view bytes);
   void follow_log();
-  void tell_accepted_keys();
+  void report_accepted_keys();
   nanoseconds connect_limit() const;
   nanoseconds login_limit() const;
   void upload();

@@ -81,7 +81,7 @@ void OpensshLink::await_upload() {
     if (!self) return;
     const OpensshOptions& limits = self->shared_->options;
     self->has_told_pause_ = true;
-    self->shared_->say(upload_pause_words(self->host_.name, limits.upload_stall));
+    self->shared_->print(upload_pause_words(self->host_.name, limits.upload_stall));
     self->set_deadline(limits.upload_stall - limits.upload_notice, limits.upload_notice);
   });
 }

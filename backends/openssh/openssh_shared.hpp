@@ -24,7 +24,7 @@ struct OpensshShared {
   /// absolute path, or with class `missing` when there is none.
   using OnProgram = std::function<void(Result<std::string>)>;
   void find_program(OnProgram on_program);
-  void say(const std::string& line) const;
+  void print(const std::string& line) const;
   /// The environment of an ssh that is started now.
   std::vector<std::string> environment() const;
   /// Tells the user, once, that `StrictHostKeyChecking no` is treated as accept-new.

@@ -62,8 +62,8 @@ void OpensshShared::find_program(OnProgram on_program) {
   tell();
 }
 
-void OpensshShared::say(const std::string& line) const {
-  if (options.say) options.say(line);
+void OpensshShared::print(const std::string& line) const {
+  if (options.print) options.print(line);
 }
 
 // ssh asks only one agent: it gets the best one.
@@ -82,7 +82,7 @@ std::vector<std::string> OpensshShared::environment() const {
 }
 
 void OpensshShared::warn_of_strict_no() {
-  if (!std::exchange(has_warned_of_strict_no_, true)) say(strict_no_warning);
+  if (!std::exchange(has_warned_of_strict_no_, true)) print(strict_no_warning);
 }
 
 OpensshTransport::OpensshTransport(Loop& loop, OpensshOptions options,

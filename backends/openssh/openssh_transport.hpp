@@ -28,7 +28,7 @@ struct OpensshOptions {
   /// Reads ssh's configuration of a host; empty: default settings.
   HostSettingsOf settings_of;
   /// Shows the user a line of text; may be empty.
-  std::function<void(const std::string&)> say;
+  std::function<void(const std::string&)> print;
 
   int max_setups = 128;  ///< concurrent logins, if no window is given
   /// Timeouts of silence. Each address that ssh connects to has `connect_timeout`. From then on, or

@@ -79,7 +79,7 @@ class ResultSender {
   void run() {
     // Runs on after everything was sent: the client ends the connection, and its messages must be
     // read until then.
-    while (!is_asker_gone_ && Steady::now() - heard_at_ < longest_get_silence) {
+    while (!is_peer_closed_ && Steady::now() - heard_at_ < longest_get_silence) {
       wait();
       if (may_send()) send_next();
     }
@@ -89,7 +89,7 @@ class ResultSender {
   // --- The client ---
 
   bool may_send() const {
-    return has_started_ && !is_over_ && !is_asker_gone_ && unsent_.size() < longest_get_piece &&
+    return has_started_ && !is_over_ && !is_peer_closed_ && unsent_.size() < longest_get_piece &&
            sent_ - taken_ < get_window;
   }
 
@@ -98,46 +98,46 @@ class ResultSender {
     std::array<pollfd, 2> polled{
         {{input_, POLLIN, 0}, {unsent_.is_empty() ? -1 : output_, POLLOUT, 0}}};
     if (::poll(polled.data(), polled.size(), may_send() ? 0 : next_look_ms) <= 0) return;
-    if (polled[1].revents != 0) is_asker_gone_ = !unsent_.send_some();
-    if (polled[0].revents != 0) hear_some();
+    if (polled[1].revents != 0) is_peer_closed_ = !unsent_.send_some();
+    if (polled[0].revents != 0) receive_some();
   }
 
   void queue(std::string_view frame) {
     unsent_.add(frame);
     sent_ += frame.size();
   }
-  void say(const GetMessage& message) { queue(encode_get(message)); }
+  void send(const GetMessage& message) { queue(encode_get(message)); }
 
   void refuse(std::string why, std::string hint = {}) {
-    say(End{std::move(why), std::move(hint)});
+    send(End{std::move(why), std::move(hint)});
     is_over_ = true;
   }
 
-  void tell(const std::string& path, std::string why, bool is_loss = true) {
-    say(Trouble{told(path), std::move(why), is_loss});
+  void send_trouble(const std::string& path, std::string why, bool is_loss = true) {
+    send(Trouble{sendable_path(path), std::move(why), is_loss});
   }
 
-  static std::string told(const std::string& path) {
+  static std::string sendable_path(const std::string& path) {
     return path.size() <= longest_get_path ? path : path.substr(path.size() - longest_get_path);
   }
 
-  void hear_some() {
+  void receive_some() {
     std::array<char, 4'096> bytes{};
     const ssize_t count = ::read(input_, bytes.data(), bytes.size());
     if (count < 0 && is_passing(errno)) return;
-    is_asker_gone_ = count <= 0;
-    if (is_asker_gone_) return;
+    is_peer_closed_ = count <= 0;
+    if (is_peer_closed_) return;
     heard_at_ = Steady::now();
     decoder_.feed(std::string_view(bytes.data(), static_cast<std::size_t>(count)));
-    while (!is_asker_gone_) {
+    while (!is_peer_closed_) {
       const auto frame = decoder_.next();
       if (frame && !*frame) return;
-      is_asker_gone_ = !frame || !hear(**frame);
+      is_peer_closed_ = !frame || !receive(**frame);
     }
   }
 
   // False when the message breaks the protocol.
-  bool hear(const Frame& frame) {
+  bool receive(const Frame& frame) {
     if (frame.kind != FrameKind::control) return false;
     const auto message = decode_get(frame.payload);
     if (!message) return false;
@@ -152,7 +152,7 @@ class ResultSender {
       return true;
     }
     if (!std::holds_alternative<Alive>(*message)) return false;
-    if (!is_over_) say(Alive{});
+    if (!is_over_) send(Alive{});
     return true;
   }
 
@@ -188,7 +188,8 @@ class ResultSender {
     struct stat status {};
     if (!reader || ::fstat(reader.descriptor(), &status) != 0)
       return refuse_path(path, errno, base);
-    say(Found{Kind::folder, told(path), mode_of(status), 0, identity_of(reader.descriptor())});
+    send(Found{Kind::folder, sendable_path(path), mode_of(status), 0,
+               identity_of(reader.descriptor())});
     folders_.push_back({path, std::move(reader)});
   }
 
@@ -198,27 +199,30 @@ class ResultSender {
     if (!opened || ::fstat(opened.get(), &status) != 0) return refuse_path(path, errno, base);
     if (!S_ISREG(status.st_mode))
       return refuse_kind(path, status.st_mode);  // it was replaced meanwhile
-    say(Found{Kind::file, told(path), mode_of(status), static_cast<std::uint64_t>(status.st_size),
-              identity_of(opened.get())});
+    send(Found{Kind::file, sendable_path(path), mode_of(status),
+               static_cast<std::uint64_t>(status.st_size), identity_of(opened.get())});
     begin_file(path, std::move(opened), status);
   }
 
   void refuse_kind(const std::string& path, mode_t mode) {
-    refuse(
-        fmt::format("'{}' {}: only files and folders can be sent", told(path), kind_words(mode)));
+    refuse(fmt::format("'{}' {}: only files and folders can be sent", sendable_path(path),
+                       kind_words(mode)));
   }
 
   void refuse_path(const std::string& path, int error, const std::string& base) {
     const std::string hint =
-        base.empty() ? "" : fmt::format("a path without / at its front begins in '{}'", told(base));
-    if (is_missing(error)) return refuse(fmt::format("'{}' is not there", told(path)), hint);
-    refuse(fmt::format("'{}' {}", told(path), unreadable(error)));
+        base.empty()
+            ? ""
+            : fmt::format("a path without / at its front begins in '{}'", sendable_path(base));
+    if (is_missing(error))
+      return refuse(fmt::format("'{}' is not there", sendable_path(path)), hint);
+    refuse(fmt::format("'{}' {}", sendable_path(path), unreadable(error)));
   }
 
   void send_next() {
     if (file_) return send_piece();
     if (!folders_.empty()) return send_entry();
-    say(End{});
+    send(End{});
     is_over_ = true;
   }
 
@@ -226,8 +230,8 @@ class ResultSender {
     Folder& folder = folders_.back();
     const char* const next = folder.reader.next();
     if (next == nullptr) {
-      if (errno != 0) tell(folder.path, unreadable(errno));
-      say(FolderEnd{});
+      if (errno != 0) send_trouble(folder.path, unreadable(errno));
+      send(FolderEnd{});
       folders_.pop_back();
       return;
     }
@@ -237,45 +241,45 @@ class ResultSender {
     const int above = folder.reader.descriptor();
     struct stat status {};
     if (::fstatat(above, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-      return tell_lost(path, errno);
+      return report_lost(path, errno);
     if (S_ISLNK(status.st_mode)) return send_link(above, name, path);
     if (S_ISDIR(status.st_mode)) return send_folder(above, name, path, status);
     if (S_ISREG(status.st_mode)) return send_file(above, name, path);
-    tell(path, kind_words(status.st_mode), false);
+    send_trouble(path, kind_words(status.st_mode), false);
   }
 
-  void tell_lost(const std::string& path, int error) {
-    tell(path, error == ENOENT ? "has gone while the folder was read" : unreadable(error));
+  void report_lost(const std::string& path, int error) {
+    send_trouble(path, error == ENOENT ? "has gone while the folder was read" : unreadable(error));
   }
 
   void send_link(int above, const std::string& name, const std::string& path) {
     std::array<char, longest_get_path + 1> target{};
     const ssize_t length = ::readlinkat(above, name.c_str(), target.data(), target.size());
-    if (length <= 0) return tell_lost(path, length < 0 ? errno : ENOENT);
+    if (length <= 0) return report_lost(path, length < 0 ? errno : ENOENT);
     if (static_cast<std::size_t>(length) > longest_get_path)
-      return tell(path, "is a link that leads too far");
-    say(Entry{Kind::link, name, 0, 0,
-              std::string(target.data(), static_cast<std::size_t>(length))});
+      return send_trouble(path, "is a link that leads too far");
+    send(Entry{Kind::link, name, 0, 0,
+               std::string(target.data(), static_cast<std::size_t>(length))});
   }
 
   void send_folder(int above, const std::string& name, const std::string& path,
                    const struct stat& status) {
     if (folders_.size() > deepest_get_folder)
-      return tell(path, fmt::format("lies below more than {} folders", deepest_get_folder));
+      return send_trouble(path, fmt::format("lies below more than {} folders", deepest_get_folder));
     Descriptor opened(::openat(above, name.c_str(), folder_flags | O_NOFOLLOW));
-    if (!opened) return tell_lost(path, errno);
+    if (!opened) return report_lost(path, errno);
     FolderReader reader(std::move(opened));
-    if (!reader) return tell_lost(path, errno);
-    say(Entry{Kind::folder, name, mode_of(status), 0, {}});
+    if (!reader) return report_lost(path, errno);
+    send(Entry{Kind::folder, name, mode_of(status), 0, {}});
     folders_.push_back({path, std::move(reader)});
   }
 
   void send_file(int above, const std::string& name, const std::string& path) {
     Descriptor opened(::openat(above, name.c_str(), file_flags | O_NOFOLLOW));
     struct stat status {};
-    if (!opened || ::fstat(opened.get(), &status) != 0) return tell_lost(path, errno);
-    if (!S_ISREG(status.st_mode)) return tell(path, kind_words(status.st_mode), false);
-    say(Entry{Kind::file, name, mode_of(status), static_cast<std::uint64_t>(status.st_size), {}});
+    if (!opened || ::fstat(opened.get(), &status) != 0) return report_lost(path, errno);
+    if (!S_ISREG(status.st_mode)) return send_trouble(path, kind_words(status.st_mode), false);
+    send(Entry{Kind::file, name, mode_of(status), static_cast<std::uint64_t>(status.st_size), {}});
     begin_file(path, std::move(opened), status);
   }
 
@@ -306,13 +310,13 @@ class ResultSender {
     if (has_changed(file_->before, after)) return spoil("changed while it was read");
     if (has_more && after.st_size == 0)
       return spoil("has content and no length, as files of /proc");
-    say(FileEnd{true});
+    send(FileEnd{true});
     file_.reset();
   }
 
   void spoil(std::string why) {
-    tell(file_->path, std::move(why));
-    say(FileEnd{false});
+    send_trouble(file_->path, std::move(why));
+    send(FileEnd{false});
     file_.reset();
   }
 
@@ -338,7 +342,7 @@ class ResultSender {
   Steady::time_point heard_at_ = Steady::now();
   bool has_started_ = false;
   bool is_over_ = false;
-  bool is_asker_gone_ = false;
+  bool is_peer_closed_ = false;
   std::optional<HostCache::Copy> copy_;  ///< locked as long as it is read
   std::vector<Folder> folders_;          ///< the open folders, each inside the one before it
   std::optional<File> file_;

@@ -56,20 +56,20 @@ std::string JumpHost::own_address() const {
 }
 
 void JumpHost::when_ready(OnReady on_ready) {
-  if (is_ready_ || failure_) return tell(std::move(on_ready));
+  if (is_ready_ || failure_) return report(std::move(on_ready));
   waiting_.push_back(std::move(on_ready));
   if (sessions_.empty()) add_session();
 }
 
 // The callback captures copies, since it may destroy the jump host.
-void JumpHost::tell(OnReady on_ready) const {
+void JumpHost::report(OnReady on_ready) const {
   shared_->loop.post(
       [on_ready = std::move(on_ready),
        failure = is_ready_ ? std::optional<JumpFailure>() : failure_] { on_ready(failure); });
 }
 
-void JumpHost::tell_all() {
-  for (OnReady& on_ready : std::exchange(waiting_, {})) tell(std::move(on_ready));
+void JumpHost::report_to_all() {
+  for (OnReady& on_ready : std::exchange(waiting_, {})) report(std::move(on_ready));
 }
 
 void JumpHost::refuse(std::deque<ForwardRequest> requests, const Error& why) {
@@ -103,7 +103,7 @@ void JumpHost::on_login() {
   const auto self = shared_from_this();
   is_ready_ = true;
   carry_on(std::exchange(requests_, {}));
-  tell_all();
+  report_to_all();
 }
 
 // A failure of the first session is a failure of the jump host. When a later session fails, the
@@ -118,7 +118,7 @@ void JumpHost::on_failure(const JumpSession* session, JumpFailure failure) {
   if (is_ready_) return refuse(std::exchange(requests_, {}), failure.error);
   shared_->jump_hosts.remember(route_, failure, shared_->loop.now());
   failure_ = std::move(failure);
-  tell_all();
+  report_to_all();
 }
 
 void JumpHost::on_lost(const JumpSession* session) {

@@ -44,8 +44,8 @@ class JumpHost : public std::enable_shared_from_this<JumpHost> {
   void add_session();
   void on_login();
   void on_failure(const JumpSession* session, JumpFailure failure);
-  void tell(OnReady on_ready) const;
-  void tell_all();
+  void report(OnReady on_ready) const;
+  void report_to_all();
   void refuse(std::deque<ForwardRequest> requests, const Error& why);
   void on_lost(const JumpSession* session);
   void carry_on(std::deque<ForwardRequest> requests);

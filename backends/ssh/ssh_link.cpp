@@ -72,8 +72,8 @@ void SshLink::on_obstacle(Libssh2Obstacle obstacle) {
   // "ssh" in the hosts file, or as a flag, excludes other transports than libssh2.
   if (options.openssh == nullptr || host_.transport == TransportKind::ssh)
     return fail_with(obstacle_error(obstacle));
-  if (options.say && call_.verb != AgentCall::Verb::reattach)
-    options.say(
+  if (options.print && call_.verb != AgentCall::Verb::reattach)
+    options.print(
         fmt::format("{} is reached by OpenSSH's own client: {}", host_.name, obstacle.reason));
   phase_ = Phase::handed_over;
   other_ = options.openssh->open(host_, call_, std::move(events_));
@@ -343,14 +343,14 @@ void SshLink::close() {
 void SshLink::await_upload() {
   const SshOptions& options = shared_->options;
   const bool is_told =
-      !has_told_pause_ && options.say && options.upload_notice < options.upload_stall;
+      !has_told_pause_ && options.print && options.upload_notice < options.upload_stall;
   if (!is_told) return set_deadline(options.upload_stall, copying);
   deadline_ = shared_->loop.after(options.upload_notice, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
     const SshOptions& limits = self->shared_->options;
     self->has_told_pause_ = true;
-    limits.say(upload_pause_words(self->host_.name, limits.upload_stall));
+    limits.print(upload_pause_words(self->host_.name, limits.upload_stall));
     self->set_deadline(limits.upload_stall - limits.upload_notice, copying, limits.upload_notice);
   });
 }

@@ -47,7 +47,7 @@ SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
       algorithms(libssh2_algorithms()),
       login_plans(loop, options.agent_deadline, options.agent_patience,
                   static_cast<bool>(options.ask), options.keys_deadline),
-      held_keys(loop, options.say),
+      held_keys(loop, options.print),
       passphrases(loop, options.ask),
       resolver(loop) {
   if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
@@ -57,7 +57,7 @@ SshShared::SshShared(Loop& event_loop, SshOptions ssh_options,
 void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& host,
                                 const std::string& blob, std::function<void()> on_done) {
   const auto tell = [this](const std::string& line) {
-    if (options.say) options.say(line);
+    if (options.print) options.print(line);
   };
   if (settings.strict_host_keys == StrictHostKeys::no &&
       !std::exchange(has_warned_of_strict_no_, true))
@@ -81,11 +81,11 @@ void SshShared::accept_host_key(const SshSettings& settings, const Endpoint& hos
        name = host.known_name](const Result<void>& written) {
         const auto self = weak.lock();
         if (!self) return;
-        if (self->options.say)
-          self->options.say(written
-                                ? fmt::format("the host key of {} is new and was added to {}: {}",
-                                              name, file, key)
-                                : "warning: " + in_one_line(written.error()));
+        if (self->options.print)
+          self->options.print(written
+                                  ? fmt::format("the host key of {} is new and was added to {}: {}",
+                                                name, file, key)
+                                  : "warning: " + in_one_line(written.error()));
         on_done();
       });
 }

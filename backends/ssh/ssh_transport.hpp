@@ -35,7 +35,7 @@ struct SshOptions {
   /// fails, with the reason.
   Transport* openssh = nullptr;
   /// Shows the user a line of text; may be empty.
-  std::function<void(const std::string&)> say;
+  std::function<void(const std::string&)> print;
   /// Asks for the passphrases of encrypted keys; empty: they are not used.
   AskSecret ask;
 

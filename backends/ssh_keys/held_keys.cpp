@@ -30,7 +30,7 @@ HeldKeys::Ticket HeldKeys::sign(Request request, OnSigned on_signed) {
   pending->on_signed = std::move(on_signed);
   const std::weak_ptr<Pending> weak = pending;
   pending->slow = loop_.after(soon, [this, weak] {
-    if (const auto waiting = weak.lock()) tell_if_slow(waiting);
+    if (const auto waiting = weak.lock()) report_if_slow(waiting);
   });
   auto& holder = holders_[pending->request.key->holder()];
   if (!holder) holder = std::make_unique<Background>(loop_);
@@ -56,11 +56,11 @@ HeldKeys::Ticket HeldKeys::sign(Request request, OnSigned on_signed) {
   return pending;
 }
 
-void HeldKeys::tell_if_slow(const std::shared_ptr<Pending>& pending) {
+void HeldKeys::report_if_slow(const std::shared_ptr<Pending>& pending) {
   const Request& request = pending->request;
-  if (!say_ || !told_.insert(request.key->origin()).second) return;
-  say_(fmt::format("waiting for {} to sign for {}: confirm it where ssh-agent asks",
-                   printable(request.key->origin(), longest_name), request.host));
+  if (!print_ || !told_.insert(request.key->origin()).second) return;
+  print_(fmt::format("waiting for {} to sign for {}: confirm it where ssh-agent asks",
+                     printable(request.key->origin(), longest_name), request.host));
 }
 
 }  // namespace train

@@ -17,9 +17,9 @@ namespace train {
 /// one signature after the other.
 class HeldKeys {
  public:
-  /// `say` shows the user a line of text; may be empty.
-  HeldKeys(Loop& loop, std::function<void(const std::string&)> say)
-      : loop_(loop), say_(std::move(say)) {}
+  /// `print` shows the user a line of text; may be empty.
+  HeldKeys(Loop& loop, std::function<void(const std::string&)> print)
+      : loop_(loop), print_(std::move(print)) {}
   HeldKeys(const HeldKeys&) = delete;
   HeldKeys& operator=(const HeldKeys&) = delete;
 
@@ -38,10 +38,10 @@ class HeldKeys {
 
  private:
   struct Pending;
-  void tell_if_slow(const std::shared_ptr<Pending>& pending);
+  void report_if_slow(const std::shared_ptr<Pending>& pending);
 
   Loop& loop_;
-  std::function<void(const std::string&)> say_;
+  std::function<void(const std::string&)> print_;
   std::map<std::string, std::unique_ptr<Background>> holders_;
   std::set<std::string> told_;  ///< keys for which the user was told of the wait
 };

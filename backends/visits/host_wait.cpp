@@ -104,11 +104,11 @@ class Waiting {
       // Makes no new report while an old one is not sent completely: only the newest matters.
       if (!has_unsent()) {
         const auto before = own_time();
-        tell(report());
+        send_report(report());
         pause_ = std::max(pause_, std::min(looks_cost * (own_time() - before), longest_pause));
       }
     }
-    if (!has_unsent() && now - said_ >= wait_sign_of_life) say("\n");
+    if (!has_unsent() && now - sent_at_ >= wait_sign_of_life) send("\n");
     return {};
   }
 
@@ -155,15 +155,15 @@ class Waiting {
     return report;
   }
 
-  void tell(const WaitReport& report) {
+  void send_report(const WaitReport& report) {
     WaitReport lasting = without_times(report);
     if (told_ == lasting) return;
     told_ = std::move(lasting);
-    say(encode_wait_report(report));
+    send(encode_wait_report(report));
   }
 
-  void say(std::string_view text) {
-    said_ = Clock::now();
+  void send(std::string_view text) {
+    sent_at_ = Clock::now();
     unsent_.add(text);
   }
 
@@ -179,7 +179,7 @@ class Waiting {
   std::optional<WaitReport> told_;
   UnsentOutput unsent_;
   Clock::time_point heard_ = Clock::now();
-  Clock::time_point said_ = Clock::now();
+  Clock::time_point sent_at_ = Clock::now();
   Clock::time_point looked_{};
   std::chrono::milliseconds pause_ = look_pause;  ///< from one look to the next
   Clock::time_point looked_for_foreign_{};

@@ -206,7 +206,7 @@ class RankExec {
     child_ = 0;
     killed_at_.reset();
     // Waits until the client has read the rest, however slowly, or is gone.
-    while (!unsent_.is_empty() && !is_asker_gone_) {
+    while (!unsent_.is_empty() && !is_peer_closed_) {
       look_at_time();
       wait_for_asker();
     }
@@ -215,41 +215,41 @@ class RankExec {
  private:
   // --- The client ---
 
-  void say(const ExecMessage& message) { unsent_.add(encode_exec(message)); }
+  void send(const ExecMessage& message) { unsent_.add(encode_exec(message)); }
   void refuse(const std::string& why, bool is_missing = false) {
     exec_talk::End end;
     end.refusal = why;
     end.is_missing = is_missing;
-    say(end);
+    send(end);
     is_over_ = true;
   }
 
-  void hear_some() {
+  void receive_some() {
     std::array<char, longest_exec_piece> bytes{};
     const ssize_t count = ::read(input_, bytes.data(), bytes.size());
     if (count < 0 && is_passing(errno)) return;
-    if (count <= 0) return asker_gone();
+    if (count <= 0) return peer_closed();
     heard_at_ = Steady::now();
     decoder_.feed(std::string_view(bytes.data(), static_cast<std::size_t>(count)));
-    while (!is_asker_gone_) {
+    while (!is_peer_closed_) {
       const auto frame = decoder_.next();
-      if (!frame) return asker_gone();
+      if (!frame) return peer_closed();
       if (!*frame) return;
-      hear(**frame);
+      receive(**frame);
     }
   }
 
-  void hear(const Frame& frame) {
+  void receive(const Frame& frame) {
     if (frame.kind == FrameKind::output) {
       const auto typed = decode_exec_bytes(frame.payload);
-      if (!typed || typed->stream != 0) return asker_gone();
+      if (!typed || typed->stream != 0) return peer_closed();
       if (typed_.size() + typed->bytes.size() > exec_window + longest_exec_piece)
-        return asker_gone();
+        return peer_closed();
       typed_ += typed->bytes;
       return type_some();
     }
     const auto message = decode_exec(frame.payload);
-    if (!message) return asker_gone();
+    if (!message) return peer_closed();
     if (const auto* start = std::get_if<exec_talk::Start>(&*message)) {
       if (child_ == 0 && !is_over_) begin(*start);
     } else if (const auto* resize = std::get_if<exec_talk::Resize>(&*message)) {
@@ -257,9 +257,9 @@ class RankExec {
     } else if (const auto* signal = std::get_if<exec_talk::Signal>(&*message)) {
       if (child_ > 0) (void)signal_group(child_, signal->number);
     } else if (std::holds_alternative<exec_talk::Alive>(*message)) {
-      say(exec_talk::Alive{});
+      send(exec_talk::Alive{});
     } else if (const auto* taken = std::get_if<exec_talk::Taken>(&*message)) {
-      if (taken->bytes < taken_ || taken->bytes > printed_) return asker_gone();
+      if (taken->bytes < taken_ || taken->bytes > printed_) return peer_closed();
       taken_ = taken->bytes;
     } else if (std::holds_alternative<exec_talk::EndOfInput>(*message)) {
       has_input_ended_ = true;
@@ -268,13 +268,13 @@ class RankExec {
   }
 
   // The command ends with its client.
-  void asker_gone() {
-    is_asker_gone_ = is_over_ = true;
+  void peer_closed() {
+    is_peer_closed_ = is_over_ = true;
     if (child_ > 0) (void)signal_group(child_, SIGHUP);
   }
 
-  void say_some() {
-    if (!unsent_.send_some()) asker_gone();
+  void send_some() {
+    if (!unsent_.send_some()) peer_closed();
   }
 
   // --- The command ---
@@ -363,7 +363,7 @@ class RankExec {
     }
     typed_.erase(0, typed);
     typed_before_ += typed;
-    if (typed > 0) say(exec_talk::Taken{typed_before_});
+    if (typed > 0) send(exec_talk::Taken{typed_before_});
     if (has_input_ended_ && typed_.empty()) pipes_[0].reset();
   }
 
@@ -408,7 +408,7 @@ class RankExec {
     exec_talk::End end{status.code, status.signal};
     end.rank_ended = killed_at_.has_value();
     if (!end.code && !end.signal) end.signal = SIGKILL;
-    say(end);
+    send(end);
     is_over_ = true;
   }
 
@@ -419,7 +419,7 @@ class RankExec {
   }
 
   void look_at_time() {
-    if (Steady::now() - heard_at_ >= longest_exec_silence) asker_gone();
+    if (Steady::now() - heard_at_ >= longest_exec_silence) peer_closed();
     if (!killed_at_ || Steady::now() < *killed_at_) return;
     (void)signal_group(child_, SIGKILL);
   }
@@ -453,7 +453,7 @@ class RankExec {
     constexpr auto next_look = 200ms;
     if (::poll(polled.data(), polled.size(), static_cast<int>(next_look.count())) <= 0) return;
     const auto has = [&](std::size_t place) { return polled[place].revents != 0; };
-    if (has(output)) say_some();
+    if (has(output)) send_some();
     for (std::size_t i = 0; i < streams.size(); ++i)
       if (has(places[i])) (void)read_stream(streams[i]);
     if (has(typing)) type_some();
@@ -461,15 +461,15 @@ class RankExec {
     if (is_over_) return;
     if (has(child)) return command_ended();
     if (has(rank)) rank_ended();
-    if (has(input)) hear_some();
+    if (has(input)) receive_some();
   }
 
   void wait_for_asker() {
     std::array<pollfd, 2> polled{{{input_, POLLIN, 0}, {output_, POLLOUT, 0}}};
     constexpr auto next_look = 200ms;
     if (::poll(polled.data(), polled.size(), static_cast<int>(next_look.count())) <= 0) return;
-    if (polled[1].revents != 0) say_some();
-    if (polled[0].revents != 0 && !is_asker_gone_) hear_some();
+    if (polled[1].revents != 0) send_some();
+    if (polled[0].revents != 0 && !is_peer_closed_) receive_some();
   }
 
   const HostDirectory& directory_;
@@ -484,7 +484,7 @@ class RankExec {
   std::uint64_t taken_ = 0;         ///< bytes of these that the client has confirmed
   Steady::time_point heard_at_ = Steady::now();
   bool has_input_ended_ = false;
-  bool is_asker_gone_ = false;
+  bool is_peer_closed_ = false;
   bool is_over_ = false;
   Rank rank_;
   std::string program_;

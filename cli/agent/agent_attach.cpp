@@ -121,7 +121,7 @@ Result<DeviceReport> devices_here() {
 }
 
 // A failed write becomes only an exit code: the reader is gone, so there is nowhere to report it.
-ExitCode tell(const std::string& text) {
+ExitCode print_answer(const std::string& text) {
   return write_whole(STDOUT_FILENO, text) == 0 ? ExitCode() : exit_code_of(ErrorClass::host);
 }
 
@@ -137,7 +137,7 @@ ExitCode agent_wait_command(const std::string& key) {
 ExitCode agent_look_command(const std::string& word) {
   const auto directory = lease_directory_of_look(word);
   if (!directory) return send_error(directory.error());
-  return tell(encode_host_report(inspect_host(inspection_means(), *directory)));
+  return print_answer(encode_host_report(inspect_host(inspection_means(), *directory)));
 }
 
 ExitCode agent_check_command() {
@@ -163,7 +163,7 @@ ExitCode agent_check_command() {
     fitness.devices = std::move(*devices);
   else
     fitness.devices_trouble = devices.error().diagnostics.front().message;
-  return tell(encode_host_fitness(fitness));
+  return print_answer(encode_host_fitness(fitness));
 }
 
 ExitCode agent_sweep_command(const std::string& key) {
@@ -174,7 +174,7 @@ ExitCode agent_sweep_command(const std::string& key) {
   SweepReport report{sweep->is_running, sweep->found_state, sweep->ended, {}};
   for (const Survivor& survivor : sweep->survivors)
     report.survivors.push_back({survivor.pid, survivor.uid, survivor.command});
-  return tell(encode_sweep_report(report));
+  return print_answer(encode_sweep_report(report));
 }
 
 ExitCode agent_exec_command(const std::string& key) {

@@ -25,29 +25,29 @@ namespace train {
 namespace {
 
 // Prints messages for ranks in the format of `train`.
-void tell(const std::string& words) { std::fprintf(stderr, "train: %s\n", words.c_str()); }
-int tell_failure(const Error& error) {
-  tell(render(error));
+void print_error(const std::string& words) { std::fprintf(stderr, "train: %s\n", words.c_str()); }
+int report_failure(const Error& error) {
+  print_error(render(error));
   return exit_code_of(error.error_class).value();
 }
 
 // `report`: ranks report metrics with it.
 int report(const std::vector<std::string>& arguments) {
   const auto written = write_report(arguments);
-  if (!written) return tell_failure(written.error());
-  if (!written->empty()) tell(*written);
+  if (!written) return report_failure(written.error());
+  if (!written->empty()) print_error(*written);
   return 0;
 }
 
 // `once-per-host`, also for ranks.
 int once_per_host(const std::vector<std::string>& arguments) {
   const auto code = run_once_per_host(arguments);
-  return code ? *code : tell_failure(code.error());
+  return code ? *code : report_failure(code.error());
 }
 
 // `measure-links` and `measure-allreduce`, also for ranks.
 int print(const Result<std::string>& line) {
-  if (!line) return tell_failure(line.error());
+  if (!line) return report_failure(line.error());
   return write_whole(STDOUT_FILENO, *line) == 0 ? 0 : exit_code_of(ErrorClass::host).value();
 }
 

@@ -74,7 +74,7 @@ Checked check_files(const ConfigCheckFlags& flags) {
 }
 
 // Prints the first findings, up to about a screen; the others are counted.
-void say_findings(const std::vector<Finding>& findings, bool with_warnings) {
+void print_findings(const std::vector<Finding>& findings, bool with_warnings) {
   constexpr int most = 20;
   std::string file;
   int said = 0;
@@ -106,7 +106,7 @@ ExitCode config_check_command(const ConfigCheckFlags& flags) {
   if (flags.json)
     answered = answer(findings_to_json(checked.findings));
   else
-    say_findings(checked.findings, flags.warnings);
+    print_findings(checked.findings, flags.warnings);
   if (!checked.worst) return answered;
   const ExitCode code = exit_code_of(*checked.worst);
   talk(verdict(*checked.worst, code));

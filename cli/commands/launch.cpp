@@ -46,7 +46,7 @@ std::optional<CheckTier> tier_of(const std::string& text) {
 }
 
 // Prints the sampled values of the first trial: no file contains them.
-void tell_drawn(const std::string& id, const Plan& plan) {
+void report_drawn(const std::string& id, const Plan& plan) {
   if (!plan.search || plan.search->first.empty()) return;
   const std::string drawn = varied_text(plan.search->first.front().varied);
   if (drawn.empty()) return;
@@ -131,7 +131,7 @@ Result<std::optional<PlacedLaunch::Wait>> wait_of(const LaunchFlags& flags) {
   return PlacedLaunch::Wait{*limit};
 }
 
-ExitCode tell_started(const std::string& task_id) {
+ExitCode report_started(const std::string& task_id) {
   talk(
       terminal_text("task {} runs on its own now; to see, await or stop it:\n"
                     "  train task attach {}\n"
@@ -174,7 +174,7 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
                      what_is_launched(task, plan), task.name, summarized_names(task.hosts),
                      task.log_directory));
-  if (!plan.trials) tell_drawn(task.id, plan);
+  if (!plan.trials) report_drawn(task.id, plan);
   CodeNote code_note(store, task);
   if (const auto noted =
           store->keep_launch(task.id, encode_rerun(rerun_request_of(request, flags.request)));
@@ -206,7 +206,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
   if (!wait) return report(wait.error());
   Detachment detachment;
   if (flags.detach)
-    if (const auto code = detachment.fork(tell_started)) return *code;
+    if (const auto code = detachment.fork(report_started)) return *code;
   auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
   settle_for_launcher(request->experiment, flags.detach);

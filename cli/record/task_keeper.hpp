@@ -17,14 +17,14 @@ namespace train {
 /// Keeps files beside the record of a running task that another launcher needs to resume it, or to
 /// clean up its hosts. The thread that records the task writes them, in the order of the calls,
 /// because the disk may hang; they are deleted at the end of the task. Failures are reported
-/// through `say`.
+/// through `print`.
 class TaskKeeper {
  public:
-  using Say = std::function<void(const TerminalText& said)>;
+  using Print = std::function<void(const TerminalText& said)>;
 
   /// `recorder` must outlive this object; this object must outlive the work requested from it.
   TaskKeeper(TaskRecorder& recorder, std::shared_ptr<SqliteTaskStore> store, std::string task_id,
-             Say say);
+             Print print);
   TaskKeeper(const TaskKeeper&) = delete;
   TaskKeeper& operator=(const TaskKeeper&) = delete;
 
@@ -38,12 +38,12 @@ class TaskKeeper {
   void keep_unsettled(const std::set<int>& hosts);
 
  private:
-  void say_unkept(std::string_view what_follows, const Result<void>& kept);
+  void report_unkept(std::string_view what_follows, const Result<void>& kept);
 
   TaskRecorder& recorder_;
   std::shared_ptr<SqliteTaskStore> store_;
   std::string id_;
-  Say say_;
+  Print print_;
 };
 
 }  // namespace train

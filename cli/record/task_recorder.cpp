@@ -5,12 +5,12 @@
 
 namespace train {
 
-TaskRecorder::TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Say say,
-                           Timing timing)
+TaskRecorder::TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task,
+                           Print print, Timing timing)
     : loop_(loop),
       store_(std::move(store)),
       task_(task),
-      say_(std::move(say)),
+      print_(std::move(print)),
       timing_(timing),
       background_(loop),
       alive_(loop.after(timing.alive, [this] { note_alive(); })) {}
@@ -71,7 +71,7 @@ void TaskRecorder::ended(const Written& written) {
     const Error& why = written.result.error();
     trouble_ = terminal_text(why);
     is_wanted_ = true;
-    if (!is_finishing_) say_trouble(*trouble_);
+    if (!is_finishing_) report_trouble(*trouble_);
     // A locked registry is usually free again soon; other failures rarely pass while the user waits
     // for the end.
     const bool may_pass = why.error_class == ErrorClass::busy;
@@ -104,9 +104,9 @@ void TaskRecorder::note_alive() {
   is_busy_ = started.has_value();
 }
 
-void TaskRecorder::say_trouble(const TerminalText& trouble) {
-  if (std::exchange(has_said_, true)) return;
-  say_(terminal_text("the record of this task cannot be written: {}", trouble));
+void TaskRecorder::report_trouble(const TerminalText& trouble) {
+  if (std::exchange(has_reported_, true)) return;
+  print_(terminal_text("the record of this task cannot be written: {}", trouble));
 }
 
 bool TaskRecorder::finish(milliseconds limit) {
@@ -122,9 +122,9 @@ bool TaskRecorder::finish(milliseconds limit) {
   retry_.reset();
   if (is_displaced_) return false;
   if (!is_late && !trouble_) return true;
-  say_(TerminalText("the end of this task could not be recorded: ") +
-       trouble_.value_or(terminal_text("the disk of the registry has not answered for {} s",
-                                       limit / std::chrono::seconds(1))));
+  print_(TerminalText("the end of this task could not be recorded: ") +
+         trouble_.value_or(terminal_text("the disk of the registry has not answered for {} s",
+                                         limit / std::chrono::seconds(1))));
   return false;
 }
 

@@ -21,16 +21,16 @@ class TaskRecorder {
     milliseconds alive{5'000};  ///< interval between notes that the launcher is alive
   };
   /// Takes one line for the user.
-  using Say = std::function<void(const TerminalText&)>;
+  using Print = std::function<void(const TerminalText&)>;
   /// Called at most once, when another process has become the launcher of the task: nothing more is
   /// recorded.
   using OnDisplaced = std::function<void()>;
 
   /// `loop` and `task` must outlive the recorder.
-  TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Say say,
+  TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Print print,
                Timing timing);
-  TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Say say)
-      : TaskRecorder(loop, std::move(store), task, std::move(say), Timing()) {}
+  TaskRecorder(Loop& loop, std::shared_ptr<TaskStore> store, TaskRecord& task, Print print)
+      : TaskRecorder(loop, std::move(store), task, std::move(print), Timing()) {}
   TaskRecorder(const TaskRecorder&) = delete;
   TaskRecorder& operator=(const TaskRecorder&) = delete;
 
@@ -62,12 +62,12 @@ class TaskRecorder {
   void ended(const Written& written);
   bool is_displaced(bool found);
   void note_alive();
-  void say_trouble(const TerminalText& trouble);
+  void report_trouble(const TerminalText& trouble);
 
   Loop& loop_;
   std::shared_ptr<TaskStore> store_;
   TaskRecord& task_;
-  Say say_;
+  Print print_;
   Timing timing_;
   Background background_;
   bool is_busy_ = false;    ///< the thread is using the store
@@ -75,7 +75,7 @@ class TaskRecorder {
   bool is_finishing_ = false;
   bool is_stale_ = false;  ///< `write_later` was called and its record is not written yet
   std::optional<TerminalText> trouble_;  ///< of the last write, if it failed
-  bool has_said_ = false;
+  bool has_reported_ = false;
   std::function<void()> when_written_;
   OnDisplaced on_displaced_ = [] {};
   bool is_displaced_ = false;

@@ -66,11 +66,12 @@ std::optional<rlim_t> limit_for_ranks() {
 Credentials own_credentials() { return {variable("SSH_AUTH_SOCK"), variable("KRB5CCNAME")}; }
 
 HostTransports::HostTransports(Loop& loop, const std::vector<Host>& hosts,
-                               std::optional<rlim_t> open_files, Say say)
+                               std::optional<rlim_t> open_files, Print print)
     : logins_(std::make_shared<Logins>(own_credentials())),
-      say_(std::make_shared<Say>(std::move(say))),
+      print_(std::make_shared<Print>(std::move(print))),
       question_(loop) {
-  const Parts parts{loop, open_files, [say = say_](const std::string& said) { (*say)(said); }};
+  const Parts parts{loop, open_files,
+                    [print = print_](const std::string& said) { (*print)(said); }};
   for (const Host& host : hosts) make_for(host, parts);
 }
 
@@ -91,10 +92,10 @@ void HostTransports::make_over_ssh(const Parts& parts) {
   const auto window = std::make_shared<SetupWindow>(parts.loop, SetupWindow::default_most);
   const auto files = std::make_shared<SshFiles>(parts.loop, options);
   OpensshOptions of_openssh = openssh_options(options, files);
-  of_openssh.say = parts.say;
+  of_openssh.print = parts.print;
   openssh_ = std::make_unique<OpensshTransport>(parts.loop, std::move(of_openssh), window);
   options.openssh = openssh_.get();
-  options.say = parts.say;
+  options.print = parts.print;
   if (TerminalQuestion::is_possible())
     options.ask = [this](const std::string& question, TerminalQuestion::OnAnswer on_answer) {
       question_.ask(question, std::move(on_answer));

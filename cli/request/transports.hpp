@@ -27,12 +27,12 @@ Credentials own_credentials();
 /// libssh2 cannot serve.
 class HostTransports final : public Transport {
  public:
-  using Say = std::function<void(const std::string&)>;
+  using Print = std::function<void(const std::string&)>;
   /// Makes the transports that these hosts need. Ranks on this machine get `open_files` as their
-  /// soft limit of open files, or the limit of this process if there is none. `say` takes one line
-  /// for the user and is called from the loop. On a terminal, passphrases are asked for there.
+  /// soft limit of open files, or the limit of this process if there is none. `print` takes one
+  /// line for the user and is called from the loop. On a terminal, passphrases are asked for there.
   HostTransports(Loop& loop, const std::vector<Host>& hosts, std::optional<rlim_t> open_files,
-                 Say say);
+                 Print print);
 
   std::unique_ptr<HostLink> open(const Host& host, const AgentCall& call,
                                  LinkEvents events) override;
@@ -44,22 +44,22 @@ class HostTransports final : public Transport {
   /// Whether sessions stay open after their links have ended, for later links; initially not.
   /// Sessions of OpenSSH's client never stay open.
   void keep_sessions(bool are_kept);
-  /// From now on, messages go to `say`.
-  void say_through(Say say) { *say_ = std::move(say); }
+  /// From now on, messages go to `print`.
+  void print_through(Print print) { *print_ = std::move(print); }
 
  private:
   /// The arguments for making transports.
   struct Parts {
     Loop& loop;
     std::optional<rlim_t> open_files;
-    Say say;
+    Print print;
   };
   void make_for(const Host& host, const Parts& parts);
   void make_over_ssh(const Parts& parts);
   Transport* transport_of(const Host& host) const;
 
   std::shared_ptr<Logins> logins_;
-  std::shared_ptr<Say> say_;  ///< shared: links may outlive this object
+  std::shared_ptr<Print> print_;  ///< shared: links may outlive this object
   TerminalQuestion question_;
   std::unique_ptr<OpensshTransport> openssh_;
   std::unique_ptr<Transport> local_;

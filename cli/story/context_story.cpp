@@ -10,16 +10,16 @@
 
 namespace train {
 
-void ContextStory::say(const TerminalText& text) {
+void ContextStory::print(const TerminalText& text) {
   terminal_.write(Terminal::Stream::err, talk_text(text));
 }
 
 void ContextStory::named(const ContextSummary& context) {
   constexpr std::size_t most_warnings = 10;
   for (std::size_t i = 0; i < std::min(most_warnings, context.warnings.size()); ++i)
-    say(terminal_text("warning: {}", context.warnings[i]));
+    print(terminal_text("warning: {}", context.warnings[i]));
   if (context.warnings.size() > most_warnings)
-    say(terminal_text("warning: the same of {} more", context.warnings.size() - most_warnings));
+    print(terminal_text("warning: the same of {} more", context.warnings.size() - most_warnings));
   task_.context.sha256 = context.context.sha256;
   task_.context.files = static_cast<std::int64_t>(context.files);
   task_.context.bytes = static_cast<std::int64_t>(context.bytes);
@@ -29,10 +29,10 @@ void ContextStory::named(const ContextSummary& context) {
 // Progress is useful only on a terminal; it would only lengthen a log.
 void ContextStory::show_progress(const ContextProgress& progress) {
   if (::isatty(STDERR_FILENO) != 1) return;
-  say(terminal_text("the context is on its way to {} host{}; {} {}{}", progress.hosts,
-                    progress.hosts == 1 ? "" : "s",
-                    progress.hosts == 1 ? "it has" : "the slowest has", size_text(progress.least),
-                    progress.of ? " of " + size_text(*progress.of) : ""));
+  print(terminal_text("the context is on its way to {} host{}; {} {}{}", progress.hosts,
+                      progress.hosts == 1 ? "" : "s",
+                      progress.hosts == 1 ? "it has" : "the slowest has", size_text(progress.least),
+                      progress.of ? " of " + size_text(*progress.of) : ""));
 }
 
 }  // namespace train

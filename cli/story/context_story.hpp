@@ -18,7 +18,7 @@ class ContextStory {
   void show_progress(const ContextProgress& progress);
 
  private:
-  void say(const TerminalText& text);
+  void print(const TerminalText& text);
 
   Terminal& terminal_;
   TaskRecord& task_;

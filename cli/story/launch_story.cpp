@@ -56,7 +56,7 @@ std::vector<std::size_t> recorded_matches(const AttemptRecord& attempt,
   return matches;
 }
 
-void LaunchStory::say(const TerminalText& text) {
+void LaunchStory::print(const TerminalText& text) {
   terminal_.write(Terminal::Stream::err, talk_text(text));
 }
 
@@ -71,9 +71,9 @@ TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on
   };
   hooks.on_reached = [this] { on_reached_(); };
   hooks.on_all_started = [this] { all_started(); };
-  hooks.on_note = [this](const std::string& text) { say(TerminalText(text)); };
+  hooks.on_note = [this](const std::string& text) { print(TerminalText(text)); };
   hooks.on_stopping = [this](const std::string& why, bool is_last) {
-    if (!why.empty()) say(TerminalText(why));
+    if (!why.empty()) print(TerminalText(why));
     if (is_last) recorder_.change(TaskState::stopping);
   };
   hooks.on_attempt_over = [this](int, const RunOutcome& outcome) { attempt_over(outcome); };
@@ -117,7 +117,7 @@ void LaunchStory::begin_attempt(int attempt, UnixMillis begun) {
 
 void LaunchStory::all_started() {
   const int attempt = task_.attempts.back().number;
-  if (attempt > 0) say(terminal_text("attempt {}: {}", attempt, ranks_run(trial_.ranks.size())));
+  if (attempt > 0) print(terminal_text("attempt {}: {}", attempt, ranks_run(trial_.ranks.size())));
   const bool is_first = !task_.started;
   if (is_first) task_.started = time_.now_ms().count();
   recorder_.change(TaskState::running);
@@ -168,7 +168,7 @@ void LaunchStory::lines_ignored(std::uint64_t lines) {
   attempt.ignored_lines += static_cast<std::int64_t>(lines);
   recorder_.write_later();
   if (is_first)
-    say(
+    print(
         TerminalText("warning: a line of a metrics file ($TRAIN_METRICS_FILE) is not counted: a "
                      "report is a JSON object on a line of its own, of 16 KiB at most"));
 }
@@ -194,14 +194,14 @@ void LaunchStory::policy_matched(const LogPolicy& policy, const PolicyMatch& mat
   const TerminalText text =
       terminal_text("{}, printed by rank {} on '{}'{}{}", found_by(policy), match.rank, host.name,
                     follows.empty() ? "" : ": ", fmt::format("{}", fmt::join(follows, "; ")));
-  say(text);
+  print(text);
   task_.attempts.back().log_policies.push_back(text.text());
   recorder_.write();
 }
 
 void LaunchStory::restart(const task_action::AnnounceRestart& restart) {
-  say(failure_);
-  say(terminal_text("restart {} of {} {}", restart.number, restart.of, in_time(restart.delay)));
+  print(failure_);
+  print(terminal_text("restart {} of {} {}", restart.number, restart.of, in_time(restart.delay)));
   recorder_.write();
 }
 

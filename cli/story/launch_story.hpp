@@ -44,7 +44,7 @@ class LaunchStory {
   void end(const RunOutcome& outcome);
 
  private:
-  void say(const TerminalText& text);
+  void print(const TerminalText& text);
   void begin_attempt(int attempt, UnixMillis begun);
   void all_started();
   void attempt_over(const RunOutcome& outcome);

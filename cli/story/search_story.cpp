@@ -27,7 +27,7 @@ std::string words_without_host(const Error& why, const std::string& host) {
 
 }  // namespace
 
-void SearchStory::say(const TerminalText& text) {
+void SearchStory::print(const TerminalText& text) {
   terminal_.write(Terminal::Stream::err, talk_text(text));
 }
 
@@ -46,16 +46,16 @@ SearchDriver::Hooks SearchStory::hooks() {
   hooks.hooks_of = [this](const Plan& plan) { return hooks_of(plan); };
   hooks.on_trial_over = [this](int trial, const RunOutcome&) { over(trial); };
   hooks.on_left_out = [this](const std::string& host, const Error& why, milliseconds pause) {
-    say(terminal_text("host '{}' is left out for {}: {}", host, duration_text(pause),
-                      words_without_host(why, host)));
+    print(terminal_text("host '{}' is left out for {}: {}", host, duration_text(pause),
+                        words_without_host(why, host)));
   };
   hooks.on_held = [this](int trial, const Error& why) {
     if (!waiting_.insert(trial).second) return;
-    say(terminal_text("trial {} waits for slots: {}", trial, why.diagnostics.front().message));
+    print(terminal_text("trial {} waits for slots: {}", trial, why.diagnostics.front().message));
   };
   hooks.on_report_without_step = [this](int trial) {
     const SearchConfig& config = *experiment_.search_config;
-    say(
+    print(
         terminal_text("warning: trial {} has reported '{}' without '{}' or 'step', the training "
                       "after which trials are compared: such reports decide nothing",
                       trial, config.metric, config.time_metric));
@@ -67,7 +67,7 @@ TaskHooks SearchStory::hooks_of_task(const Plan& first, std::function<void()> on
   TaskHooks hooks = hooks_of(first);
   hooks.on_stopping = [this](const std::string& why, bool) {
     if (!driver_->is_stopped() || task_.state == TaskState::stopping) return;
-    say(TerminalText(why));
+    print(TerminalText(why));
     recorder_.change(TaskState::stopping);
   };
   hooks.on_context = [this](const ContextSummary& context) { context_.named(context); };
@@ -95,26 +95,26 @@ TaskHooks SearchStory::hooks_of(const Plan& plan) {
     if (attempt > 0) shown_.forget(number);
     output_->begin_attempt({number, attempt});
   };
-  hooks.on_all_started = [this, &plan] { tell_begin(plan); };
-  hooks.on_note = [this](const std::string& text) { say(TerminalText(text)); };
+  hooks.on_all_started = [this, &plan] { report_begin(plan); };
+  hooks.on_note = [this](const std::string& text) { print(TerminalText(text)); };
   hooks.on_attempt_over = [this, &plan](int, const RunOutcome& outcome) {
     attempt_over(plan.trial, outcome);
   };
   hooks.on_restart = [this, number](const task_action::AnnounceRestart& restart) {
-    say(terminal_text("trial {}: {}; restart {} of {}", number, failures_[number], restart.number,
-                      restart.of));
+    print(terminal_text("trial {}: {}; restart {} of {}", number, failures_[number], restart.number,
+                        restart.of));
   };
   hooks.on_match = [this, &plan](const LogPolicy& policy, const PolicyMatch& match) {
-    say(terminal_text("trial {}: log policy '{}' has found its line, printed by rank {}",
-                      plan.trial.trial, policy.name.empty() ? policy.pattern : policy.name,
-                      match.rank));
+    print(terminal_text("trial {}: log policy '{}' has found its line, printed by rank {}",
+                        plan.trial.trial, policy.name.empty() ? policy.pattern : policy.name,
+                        match.rank));
   };
   hooks.on_report = [this, number](const MetricsReport& report) {
     if (table_ && experiment_.metrics.counts(report.rank)) table_->reported(number, report.json);
   };
   hooks.on_ignored_lines = [this, number](std::uint64_t) {
     if (std::exchange(has_ignored_lines_, true)) return;
-    say(
+    print(
         terminal_text("warning: trial {}: a line of a metrics file ($TRAIN_METRICS_FILE) is not "
                       "counted: a report is a JSON object on a line of its own, of 16 KiB at most",
                       number));
@@ -122,12 +122,12 @@ TaskHooks SearchStory::hooks_of(const Plan& plan) {
   return hooks;
 }
 
-void SearchStory::tell_begin(const Plan& plan) {
+void SearchStory::report_begin(const Plan& plan) {
   const int number = plan.trial.trial;
   const auto varied = varied_.find(number);
   const bool has_values = varied != varied_.end() && !varied->second.empty();
-  say(terminal_text("trial {} on {}{}{}", number, summarize_hosts(host_names(plan.trial)),
-                    has_values ? ": " : "", has_values ? varied->second : std::string()));
+  print(terminal_text("trial {} on {}{}{}", number, summarize_hosts(host_names(plan.trial)),
+                      has_values ? ": " : "", has_values ? varied->second : std::string()));
   if (table_) table_->begun(number, host_names(plan.trial), time_.now_ms().count());
   const bool is_first = !task_.started;
   if (is_first) task_.started = time_.now_ms().count();
@@ -139,7 +139,7 @@ void SearchStory::attempt_over(const Trial& trial, const RunOutcome& outcome) {
   shown_.end(trial.trial);
   failures_[trial.trial] = describe_failure(outcome, trial, shown_);
   if (const TerminalText left = describe_leftovers(outcome, trial, task_); !left.empty())
-    say(terminal_text("trial {}: {}", trial.trial, left));
+    print(terminal_text("trial {}: {}", trial.trial, left));
 }
 
 // Example: "trial 3: stopped, loss 0.6 at step 1". If the search is refused, this is reported once
@@ -153,7 +153,7 @@ void SearchStory::over(int trial) {
   else if (const auto best = search.best(trial))
     line += terminal_text(", {} {:.6g} at step {:.15g}", experiment_.search_config->metric,
                           best->metric, best->step);
-  if (!driver_->is_refused()) say(line);
+  if (!driver_->is_refused()) print(line);
   failures_.erase(trial);
   varied_.erase(trial);
   waiting_.erase(trial);

@@ -52,10 +52,10 @@ class SearchStory {
   TerminalText summary() const;
 
  private:
-  void say(const TerminalText& text);
+  void print(const TerminalText& text);
   void made(const search_action::Make& trial);
   TaskHooks hooks_of(const Plan& plan);
-  void tell_begin(const Plan& plan);
+  void report_begin(const Plan& plan);
   void attempt_over(const Trial& trial, const RunOutcome& outcome);
   void over(int trial);
 

@@ -73,8 +73,11 @@ LastErrors last_errors(const std::string& log_directory, int attempt, int ranks)
   return errors;
 }
 
-AdoptedLogs::AdoptedLogs(Loop& loop, const TaskRecord& task, Say say)
-    : loop_(loop), task_(task), say_(std::move(say)), background_(loop, Background::Idle::goes) {}
+AdoptedLogs::AdoptedLogs(Loop& loop, const TaskRecord& task, Print print)
+    : loop_(loop),
+      task_(task),
+      print_(std::move(print)),
+      background_(loop, Background::Idle::goes) {}
 
 void AdoptedLogs::count_reports(int attempt, LogEnds ends, std::vector<std::string> patterns,
                                 std::function<void(const ReportCount& counted)> on_counted) {
@@ -89,11 +92,11 @@ void AdoptedLogs::count_reports(int attempt, LogEnds ends, std::vector<std::stri
         if (*counted)
           on_counted(**counted);
         else
-          say_uncounted(terminal_text("{}", in_short(counted->error())));
+          report_uncounted(terminal_text("{}", in_short(counted->error())));
         if (is_finishing_) loop_.stop();
       });
   is_counting_ = started.has_value();
-  if (!started) say_uncounted(terminal_text("{}", in_short(started.error())));
+  if (!started) report_uncounted(terminal_text("{}", in_short(started.error())));
 }
 
 void AdoptedLogs::finish(nanoseconds limit) {
@@ -103,12 +106,12 @@ void AdoptedLogs::finish(nanoseconds limit) {
   loop_.run();
   is_finishing_ = false;
   if (is_counting_)
-    say_uncounted(
+    report_uncounted(
         terminal_text("they take longer than {} s to count", limit / std::chrono::seconds(1)));
 }
 
-void AdoptedLogs::say_uncounted(const TerminalText& why) const {
-  say_(terminal_text("some reports of metrics files may be missing in what is counted: {}", why));
+void AdoptedLogs::report_uncounted(const TerminalText& why) const {
+  print_(terminal_text("some reports of metrics files may be missing in what is counted: {}", why));
 }
 
 }  // namespace train

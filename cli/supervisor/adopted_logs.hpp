@@ -37,27 +37,27 @@ LastErrors last_errors(const std::string& log_directory, int attempt, int ranks)
 /// launcher received it.
 class AdoptedLogs {
  public:
-  using Say = std::function<void(const TerminalText& said)>;
+  using Print = std::function<void(const TerminalText& said)>;
 
   /// `loop` and `task` must outlive this object.
-  AdoptedLogs(Loop& loop, const TaskRecord& task, Say say);
+  AdoptedLogs(Loop& loop, const TaskRecord& task, Print print);
   ~AdoptedLogs() { is_unwanted_->store(true); }
   AdoptedLogs(const AdoptedLogs&) = delete;
   AdoptedLogs& operator=(const AdoptedLogs&) = delete;
 
   /// Counts, in the background, the reports of ranks before these ends of their logs. Calls back
-  /// once, from the loop; not if they cannot be counted, which is reported through `say`.
+  /// once, from the loop; not if they cannot be counted, which is reported through `print`.
   void count_reports(int attempt, LogEnds ends, std::vector<std::string> patterns,
                      std::function<void(const ReportCount& counted)> on_counted);
   /// Runs the loop until the count is done, for `limit` at most.
   void finish(nanoseconds limit);
 
  private:
-  void say_uncounted(const TerminalText& why) const;
+  void report_uncounted(const TerminalText& why) const;
 
   Loop& loop_;
   const TaskRecord& task_;
-  Say say_;
+  Print print_;
   std::shared_ptr<std::atomic<bool>> is_unwanted_ = std::make_shared<std::atomic<bool>>(false);
   bool is_counting_ = false;
   bool is_finishing_ = false;

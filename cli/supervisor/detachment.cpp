@@ -144,10 +144,10 @@ void Detachment::leave_terminal(const std::string& report, const std::string& lo
   if (const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC)); null)
     (void)::dup2(null.get(), STDIN_FILENO);
   inherited_.clear();
-  tell(report);
+  send(report);
 }
 
-void Detachment::tell(const std::string& report) {
+void Detachment::send(const std::string& report) {
   if (report_) (void)write_whole(report_.get(), report);
   report_.reset();
 }

@@ -26,10 +26,10 @@ class Detachment {
   /// In the new process: sends the report, leaves the session and the terminal (so that a hang-up
   /// has no effect), and closes the descriptors inherited from the caller except for the standard
   /// streams. Later output goes to `log_file`, which is created; if that fails, the output is
-  /// discarded. Only the first call of `leave_terminal` or `tell` has an effect.
+  /// discarded. Only the first call of `leave_terminal` or `send` has an effect.
   void leave_terminal(const std::string& report, const std::string& log_file, StopSignals& signals);
   /// In the new process, just before it ends: sends the report.
-  void tell(const std::string& report);
+  void send(const std::string& report);
 
  private:
   Descriptor report_;                  ///< the old process reads the other end of this pipe

@@ -45,7 +45,7 @@ bool uses_the_same_slots(const Trial& one, const Trial& other) {
                     });
 }
 
-void tell_difference(const PlacedLaunch& launch, const Plan& now) {
+void report_difference(const PlacedLaunch& launch, const Plan& now) {
   const HostInventory& inventory = launch.request.inventory;
   const Trial& before = launch.plan.trial;
   const auto holders =
@@ -100,7 +100,7 @@ std::optional<RunOutcome> place_anew(PlacedLaunch& launch, HostConnections& conn
       occupancy_of(launch.request.inventory, launch.plan.experiment, reports);
   auto plan = plan_again(launch.request);
   if (!plan) return not_run(before, with_way_out(plan.error(), reports));
-  tell_difference(launch, *plan);
+  report_difference(launch, *plan);
   TaskRecord task = launch.record_of(*plan);
   if (const auto recorded = launch.store->start_over(task); !recorded)
     return not_run(before, recorded.error());

@@ -68,8 +68,8 @@ std::size_t terminal_capacity() {
 // The files of a task, created or read before its first host is reached.
 struct Prepared {
   std::shared_ptr<LogSink> logs;
-  LastErrors said_before;  ///< when resuming
-  Result<void> made;       ///< when not resuming
+  LastErrors earlier_errors;  ///< when resuming
+  Result<void> made;          ///< when not resuming
 };
 
 // All other steps at the end are bounded; this bounds the final write of the record.
@@ -87,8 +87,8 @@ class Supervisor {
         terminal_([this] { loop_.post([this] { has_room(); }); }, terminal_capacity()),
         transports_(connections.transports),
         journal_(loop_, s_.store, s_.task.id),
-        recorder_(loop_, s_.store, s_.task, [this](const TerminalText& said) { say(said); }),
-        keeper_(recorder_, s_.store, s_.task.id, [this](const TerminalText& said) { say(said); }),
+        recorder_(loop_, s_.store, s_.task, [this](const TerminalText& said) { print(said); }),
+        keeper_(recorder_, s_.store, s_.task.id, [this](const TerminalText& said) { print(said); }),
         shown_(std::in_place, terminal_, s_.tee, fmt::format("train task logs {}", s_.task.id),
                prefix_of(s_)),
         story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_, time_) {
@@ -96,7 +96,7 @@ class Supervisor {
       search_story_.emplace(terminal_, *shown_, *s_.search, s_.task, recorder_, time_);
     else
       s_.hosts = trial_hosts(s_.plan.trial);
-    transports_.say_through([this](const std::string& said) { say(TerminalText(said)); });
+    transports_.print_through([this](const std::string& said) { print(TerminalText(said)); });
     recorder_.on_displaced([this] { found_displaced(); });
     if (!s_.resume) {
       const auto started = [this] {
@@ -117,7 +117,7 @@ class Supervisor {
     await_hosts(longest_reach);
   }
   ~Supervisor() {
-    transports_.say_through([](const std::string& said) { talk(TerminalText(said)); });
+    transports_.print_through([](const std::string& said) { talk(TerminalText(said)); });
   }
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -163,7 +163,7 @@ class Supervisor {
       if (s_.search != nullptr) return [] {};
       return [files, directory = task.log_directory, attempt = s_.resume->replay.first().attempt,
               ranks = task.world_size] {
-        files->said_before = last_errors(directory, attempt, ranks);
+        files->earlier_errors = last_errors(directory, attempt, ranks);
       };
     }
     const auto first = std::make_shared<AttemptLogs>(task.log_directory, task.world_size,
@@ -181,9 +181,9 @@ class Supervisor {
 
   void become_steady() {
     patience_.reset();
-    tell_steady();
+    report_steady();
   }
-  void tell_steady() {
+  void report_steady() {
     s_.on_steady(describe_logins(transports_.logins(), s_.task.id));
     // Returns the memory of reading and planning, which is not needed for days.
     (void)::malloc_trim(0);
@@ -295,23 +295,23 @@ class Supervisor {
   }
 
   // Through the terminal's queue, so that the message does not land inside a line of a rank.
-  void say(const TerminalText& said) { terminal_.write(Terminal::Stream::err, talk_text(said)); }
+  void print(const TerminalText& said) { terminal_.write(Terminal::Stream::err, talk_text(said)); }
   void has_room() {
     if (shown_) shown_->has_room();
   }
 
   // Ranks may have written their last errors under the previous launcher.
-  void remember(const LastErrors& said_before) {
+  void remember(const LastErrors& earlier_errors) {
     int rank = 0;
-    for (const std::string& errors : said_before.of_ranks)
+    for (const std::string& errors : earlier_errors.of_ranks)
       shown_->remember(s_.plan.trial.trial, rank++, errors);
-    if (said_before.trouble)
-      say(terminal_text("the last lines of ranks that fail may be missing in the report: {}",
-                        said_before.trouble->diagnostics.front().message));
+    if (earlier_errors.trouble)
+      print(terminal_text("the last lines of ranks that fail may be missing in the report: {}",
+                          earlier_errors.trouble->diagnostics.front().message));
   }
   // `positions` has the ends of the output logs first, then those of the metrics logs.
   void count_reports(int attempt, const std::vector<std::uint64_t>& positions) {
-    adopted_logs_.emplace(loop_, s_.task, [this](const TerminalText& said) { say(said); });
+    adopted_logs_.emplace(loop_, s_.task, [this](const TerminalText& said) { print(said); });
     const auto metrics = positions.begin() + s_.task.world_size;
     adopted_logs_->count_reports(
         attempt, {{metrics, positions.end()}, {positions.begin(), metrics}},
@@ -333,7 +333,7 @@ class Supervisor {
   // may view it or kill this launcher. Keeping the program takes long, so it comes afterwards.
   void note_steady() {
     if (!has_started_ || !is_request_kept_) return;
-    tell_steady();
+    report_steady();
     if (!is_over()) keeper_.keep_program();
   }
   // After the end nothing may be kept any more: nothing would delete it.
@@ -346,7 +346,7 @@ class Supervisor {
     };
     writer_.emplace(
         loop_, files.logs, s_.task.log_directory,
-        LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { say(said); },
+        LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { print(said); },
                          s_.store->own_mark(s_.task.id), [this] { found_displaced(); }});
     output_.emplace(*shown_, *writer_, time_);
     story_.on_attempt([this](int attempt) {
@@ -375,7 +375,7 @@ class Supervisor {
             boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(), &time_,
             s_.order, s_.hosts, search_ != nullptr},
         std::move(hooks));
-    remember(files.said_before);
+    remember(files.earlier_errors);
     if (!adopted_positions.empty()) count_reports(first_attempt, adopted_positions);
     signals_.deliver(loop_, [this](int number) { signalled(number); });
     if (search_)
@@ -385,7 +385,7 @@ class Supervisor {
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
                                       {*driver_, transports_.logins(),
                                        [this](int signal) { stop_driver(signal); }, search_.get()},
-                                      [this](const TerminalText& said) { say(said); });
+                                      [this](const TerminalText& said) { print(said); });
     if (s_.stop_signal && !is_stop_known) stop_driver(*s_.stop_signal);
     if (!driver_->over()) loop_.run();
     if (displacement_)
@@ -441,8 +441,8 @@ class Supervisor {
     return {hosts.begin(), hosts.end()};
   }
 
-  void say_unwritten(const Result<void>& kept) {
-    if (!kept) say(terminal_text("{}", terminal_text(kept.error())));
+  void report_unwritten(const Result<void>& kept) {
+    if (!kept) print(terminal_text("{}", terminal_text(kept.error())));
   }
 
   // Agents that wait for another launcher without a limit do not exit by themselves.
@@ -460,7 +460,7 @@ class Supervisor {
     if (adopted_logs_) adopted_logs_->finish(count_limit);
     story_.end(outcome);
     record_outcome(task, outcome, trial_of_outcome());
-    if (search_) say(search_story_->summary());
+    if (search_) print(search_story_->summary());
     const std::set<int> unsettled_before = unsettled_hosts();
     keeper_.keep_unsettled(unsettled_before);  // unrecorded hosts count as unsettled
     const bool is_recorded = recorder_.finish(record_limit);
@@ -481,7 +481,7 @@ class Supervisor {
       if (is_clean(*answer++)) unsettled.erase(host);
     // Written synchronously: the disk has just answered.
     if (is_recorded && unsettled != unsettled_before)
-      say_unwritten(keep_unsettled_hosts(*s_.store, task.id, unsettled));
+      report_unwritten(keep_unsettled_hosts(*s_.store, task.id, unsettled));
     TerminalText found = describe_sweep(abandoned, answers);
     driver_.reset();
     terminal_.flush();

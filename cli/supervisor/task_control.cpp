@@ -32,15 +32,16 @@ bool has_keys(const std::string& agent_socket) {
 }
 
 void take_credentials(const control_request::Lend& lend, const Controlled& task,
-                      const std::function<void(const TerminalText&)>& say, ControlAnswer& answer) {
+                      const std::function<void(const TerminalText&)>& print,
+                      ControlAnswer& answer) {
   const Connections& connections = task.driver.connections();
   for (int host = 0; host < connections.count(); ++host)
     if (!connections.is_expected(host)) task.logins.forget(connections.name(host));
   answer.waiting = task.logins.waiting();
   answer.served = task.logins.lend({lend.agent_socket, lend.kerberos_cache});
   if (answer.served.empty()) return;
-  say(terminal_text("{} logged in to with what 'train task attach' has lent from now on",
-                    hosts_that(answer.served, "is", "are")));
+  print(terminal_text("{} logged in to with what 'train task attach' has lent from now on",
+                      hosts_that(answer.served, "is", "are")));
   task.driver.try_hosts_now();
 }
 
@@ -72,7 +73,7 @@ ControlStatus status_of(const TaskDriver& driver, const Logins& logins) {
 }
 
 void kill_trial(const control_request::KillTrial& kill, const Controlled& task,
-                const std::function<void(const TerminalText&)>& say, ControlAnswer& answer) {
+                const std::function<void(const TerminalText&)>& print, ControlAnswer& answer) {
   if (task.search == nullptr) {
     answer.refused = "it is no search, whose trials could be ended one by one";
     return;
@@ -89,16 +90,16 @@ void kill_trial(const control_request::KillTrial& kill, const Controlled& task,
                          ? fmt::format("trial {} was told to stop already", kill.trial)
                          : fmt::format("trial {} has ended already: {}", kill.trial, state_now());
   else
-    say(terminal_text("trial {} is ended by 'train task kill'", kill.trial));
+    print(terminal_text("trial {} is ended by 'train task kill'", kill.trial));
   answer.trial_state = state_now();
 }
 
 ControlAnswer answer_to(const ControlRequest& request, const Controlled& task,
-                        const std::function<void(const TerminalText&)>& say) {
+                        const std::function<void(const TerminalText&)>& print) {
   ControlAnswer answer;
   TaskDriver& driver = task.driver;
   if (const auto* lend = std::get_if<control_request::Lend>(&request))
-    take_credentials(*lend, task, say, answer);
+    take_credentials(*lend, task, print, answer);
   if (const auto* stop = std::get_if<control_request::Stop>(&request)) {
     if (stop->signal == SIGINT || stop->signal == SIGTERM || stop->signal == SIGHUP)
       task.stop(stop->signal);
@@ -106,7 +107,7 @@ ControlAnswer answer_to(const ControlRequest& request, const Controlled& task,
       answer.refused = fmt::format("signal {} does not stop a task", stop->signal);
   }
   if (const auto* kill = std::get_if<control_request::KillTrial>(&request))
-    kill_trial(*kill, task, say, answer);
+    kill_trial(*kill, task, print, answer);
   answer.status = status_of(driver, task.logins);
   return answer;
 }
@@ -125,13 +126,13 @@ TerminalText describe_hosts(const ControlStatus& status) {
 
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
-                                            const std::function<void(const TerminalText&)>& say) {
+                                            const std::function<void(const TerminalText&)>& print) {
   auto server = ControlServer::open(
       loop, path, {control_version, task_id, ::getpid(), TRAIN_VERSION},
-      [task, say](const ControlRequest& request) { return answer_to(request, task, say); });
+      [task, print](const ControlRequest& request) { return answer_to(request, task, print); });
   if (server) return std::move(*server);
-  say(terminal_text("{}; 'train task show' cannot tell how the task is while it runs",
-                    terminal_text(server.error())));
+  print(terminal_text("{}; 'train task show' cannot tell how the task is while it runs",
+                      terminal_text(server.error())));
   return nullptr;
 }
 

@@ -27,10 +27,10 @@ struct Controlled {
 };
 
 /// Serves the socket at `path` for a task, which must outlive the returned server. If the socket
-/// cannot be created, `say` is called and nothing is returned: signals still stop the task.
+/// cannot be created, `print` is called and nothing is returned: signals still stop the task.
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
-                                            const std::function<void(const TerminalText&)>& say);
+                                            const std::function<void(const TerminalText&)>& print);
 
 /// The status that the supervisor behind the socket at `path` reports. Nothing if no supervisor
 /// serves the socket, or it dies before it answers; an error if it does not answer.

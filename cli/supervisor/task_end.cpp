@@ -25,7 +25,7 @@ ExitCode exit_code_of(const TaskRecord& task) {
 
 }  // namespace
 
-ExitCode tell_end(const TaskRecord& task) {
+ExitCode report_end(const TaskRecord& task) {
   const ExitCode code = exit_code_of(task);
   if (task.state == TaskState::succeeded)
     talk(terminal_text("task {}: succeeded", task.id));
@@ -35,7 +35,7 @@ ExitCode tell_end(const TaskRecord& task) {
   return code;
 }
 
-ExitCode tell_unattended(const TaskRecord& task) {
+ExitCode report_unattended(const TaskRecord& task) {
   const ExitCode code = exit_code_of(ErrorClass::busy);
   if (task.state == TaskState::stopping)
     talk(

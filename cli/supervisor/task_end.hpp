@@ -12,10 +12,10 @@ namespace train {
 
 /// Reports how a task has ended; returns the exit code that its launch returned, or would have
 /// returned.
-ExitCode tell_end(const TaskRecord& task);
+ExitCode report_end(const TaskRecord& task);
 
 /// Reports that a task is unattended, and how to resume it: code 75.
-ExitCode tell_unattended(const TaskRecord& task);
+ExitCode report_unattended(const TaskRecord& task);
 
 /// Waits until the supervisor of a task releases its lock: then the end is recorded, or the
 /// supervisor has died. The supervisor's process (`supervisor` is a descriptor of it, or -1) may

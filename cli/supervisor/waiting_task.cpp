@@ -61,10 +61,10 @@ WaitingTask::WaitingTask(PlacedLaunch& launch, HostConnections& connections)
       loop_(connections.loop),
       driver_({loop_, connections.transports}, launch.request.inventory.hosts, launch.task.id,
               ticket_of(launch), launch.wait->limit,
-              {[this] { return plan(); }, [this] { tell_place(); },
-               [this](int host, const Error& why) { tell_lost(host, why); },
-               [this](const auto& clocks) { tell_clocks(clocks); },
-               [this](const auto& passed) { tell_passed(passed); },
+              {[this] { return plan(); }, [this] { report_place(); },
+               [this](int host, const Error& why) { report_lost(host, why); },
+               [this](const auto& clocks) { report_clocks(clocks); },
+               [this](const auto& passed) { report_passed(passed); },
                [this](int host, const HostReport& report) {
                  return idle_slots(launch_.request.inventory.hosts[static_cast<std::size_t>(host)],
                                    launch_.plan.experiment.needs, report);
@@ -193,7 +193,7 @@ TerminalText WaitingTask::place_words() const {
                        place.before ? ", behind " + words_of(*place.before) : "");
 }
 
-void WaitingTask::tell_place() {
+void WaitingTask::report_place() {
   if (is_taking_) return;
   TerminalText text = terminal_text("task {}: waits for {}", launch_.task.id, place_words());
   for (const std::string& line : lines_of_holders()) text += terminal_text("\n  {}", line);
@@ -201,14 +201,14 @@ void WaitingTask::tell_place() {
   if (!std::exchange(is_steady_, true)) launch_.on_steady({});
 }
 
-void WaitingTask::tell_lost(int host, const Error& why) {
+void WaitingTask::report_lost(int host, const Error& why) {
   if (is_taking_) return;
   talk(terminal_text("host '{}' is not waited for until it can be reached: {}",
                      launch_.request.inventory.hosts[static_cast<std::size_t>(host)].name,
                      why.diagnostics.front().message));
 }
 
-void WaitingTask::tell_clocks(const waiter_action::TellClocks& clocks) {
+void WaitingTask::report_clocks(const waiter_action::ReportClocks& clocks) {
   const auto& hosts = launch_.request.inventory.hosts;
   const std::string& ahead = hosts[static_cast<std::size_t>(clocks.ahead)].name;
   const std::string& behind = hosts[static_cast<std::size_t>(clocks.behind)].name;
@@ -219,7 +219,7 @@ void WaitingTask::tell_clocks(const waiter_action::TellClocks& clocks) {
       clocks.is_passed_over ? ahead : behind));
 }
 
-void WaitingTask::tell_passed(const waiter_action::TellPassed& passed) {
+void WaitingTask::report_passed(const waiter_action::ReportPassed& passed) {
   const auto& host = launch_.request.inventory.hosts[static_cast<std::size_t>(passed.host)];
   const std::string slots = counted_slots(passed.other.wants);
   talk(terminal_text("task {}: on host '{}' it goes before {}, {}", launch_.task.id, host.name,

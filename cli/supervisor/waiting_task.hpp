@@ -28,10 +28,10 @@ class WaitingTask {
  private:
   Turn plan();
   Turn turn_without_slots();
-  void tell_place();
-  void tell_lost(int host, const Error& why);
-  void tell_passed(const waiter_action::TellPassed& passed);
-  void tell_clocks(const waiter_action::TellClocks& clocks);
+  void report_place();
+  void report_lost(int host, const Error& why);
+  void report_passed(const waiter_action::ReportPassed& passed);
+  void report_clocks(const waiter_action::ReportClocks& clocks);
   void give_up(const Error& why);
   void note_alive();
   TerminalText place_words() const;

@@ -21,7 +21,7 @@ Error damage_error(const std::vector<DamagedTask>& damaged) {
   return error;
 }
 
-void tell_damaged(const std::vector<DamagedTask>& damaged, Outcomes& outcomes) {
+void report_damaged(const std::vector<DamagedTask>& damaged, Outcomes& outcomes) {
   if (damaged.empty()) return;
   talk(terminal_text(damage_error(damaged)));
   // An unreadable part without an id may not be a task.

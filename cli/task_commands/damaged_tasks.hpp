@@ -13,6 +13,6 @@ namespace train {
 Error damage_error(const std::vector<DamagedTask>& damaged);
 
 /// Reports damaged tasks, if there are any, and counts them among the outcomes of a command.
-void tell_damaged(const std::vector<DamagedTask>& damaged, Outcomes& outcomes);
+void report_damaged(const std::vector<DamagedTask>& damaged, Outcomes& outcomes);
 
 }  // namespace train

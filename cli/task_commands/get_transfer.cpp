@@ -86,7 +86,7 @@ class Transfer {
     }
     LinkEvents events;
     events.on_open = [this](const LinkInfo&) { opened(); };
-    events.on_bytes = [this](std::string_view bytes) { heard(bytes); };
+    events.on_bytes = [this](std::string_view bytes) { receive(bytes); };
     events.on_closed = [this](const Error& why) {
       if (!order_.is_over()) lost(why);
     };
@@ -140,7 +140,7 @@ class Transfer {
 
   // --- Messages from the host ---
 
-  void heard(std::string_view bytes) {
+  void receive(std::string_view bytes) {
     if (is_ending_ || order_.is_over()) return;
     heard_at_ = loop_.now();
     decoder_.feed(bytes);
@@ -181,7 +181,7 @@ class Transfer {
       path_ = found->path;
       if (found->kind == get_talk::Kind::file) size_ = found->size;
     } else if (const auto* trouble = std::get_if<get_talk::Trouble>(&*message)) {
-      told_of(*trouble);
+      report_trouble(*trouble);
       return {};
     } else if (const auto* end = std::get_if<get_talk::End>(&*message)) {
       end_ = *end;
@@ -193,7 +193,7 @@ class Transfer {
     return {};
   }
 
-  void told_of(const get_talk::Trouble& trouble) {
+  void report_trouble(const get_talk::Trouble& trouble) {
     if (trouble.is_loss) ++losses_;
     if (++troubles_ <= most_troubles)
       talk(terminal_text("host '{}': '{}' {}{}", host_name_, trouble.path, trouble.why,
@@ -242,11 +242,11 @@ class Transfer {
     run_beside([sink = sink_, result] { *result = sink->finish(); },
                [this, result] {
                  if (!*result) return discard_and(report(result->error()));
-                 leave(said_what_came());
+                 leave(report_result());
                });
   }
 
-  ExitCode said_what_came() {
+  ExitCode report_result() {
     if (troubles_ > most_troubles)
       talk(terminal_text("and {} more that did not come", troubles_ - most_troubles));
     const std::uint64_t files = writer_ ? writer_->files() : (losses_ == 0 ? 1 : 0);

@@ -29,7 +29,7 @@ void Outcomes::add(ExitCode code) {
   worst_ = std::max(worst_, code.value());
 }
 
-ExitCode Outcomes::tell(std::string_view trouble) const {
+ExitCode Outcomes::report_all(std::string_view trouble) const {
   if (failed_ == 0) return ExitCode();
   talk(terminal_text("{} of {} {}", failed_, counted(count_, "task"), trouble));
   talk(verdict(class_of(worst_), ExitCode(worst_)));

@@ -14,7 +14,7 @@ class Outcomes {
   /// Reports how many tasks failed with `trouble` ("could not be stopped") and ends with the
   /// verdict on the worst outcome; returns its code, the highest one. Prints nothing if all
   /// succeeded.
-  ExitCode tell(std::string_view trouble) const;
+  ExitCode report_all(std::string_view trouble) const;
 
  private:
   int count_ = 0;

@@ -44,7 +44,7 @@ void leave_view(int) {
   ::_exit(exit_code_of(ErrorClass::interrupted).value());
 }
 
-void say_on_interrupt(const std::string& task_id) {
+void print_on_interrupt(const std::string& task_id) {
   const std::string words =
       "\n" + talk_text(terminal_text("task {} goes on; to see it again, or stop it:\n"
                                      "  train task attach {}\n"
@@ -56,7 +56,7 @@ void say_on_interrupt(const std::string& task_id) {
 
 // The output after offset `from` in the log of a launcher without a terminal; nothing if there is
 // none.
-std::string said_since(const std::string& supervisor_log, std::size_t from) {
+std::string log_text_since(const std::string& supervisor_log, std::size_t from) {
   const Descriptor file(::open(supervisor_log.c_str(), O_RDONLY | O_CLOEXEC));
   std::string said(256u << 10, '\0');
   const ssize_t count =
@@ -72,7 +72,7 @@ std::size_t last_lines_of(const std::string& supervisor_log) {
   if (::stat(supervisor_log.c_str(), &status) != 0) return 0;
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size <= screen) return 0;
-  const std::size_t line = said_since(supervisor_log, size - screen).find('\n');
+  const std::size_t line = log_text_since(supervisor_log, size - screen).find('\n');
   return size - screen + (line == std::string::npos ? 0 : line + 1);
 }
 
@@ -89,8 +89,8 @@ ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const
   std::size_t shown = flags.from_start ? 0 : last_lines_of(supervisor_log);
   while (true) {
     const bool has_ended = probe_task_lock(lock_file) == TaskLockState::gone;
-    for (std::string said = said_since(supervisor_log, shown); !said.empty();
-         said = said_since(supervisor_log, shown)) {
+    for (std::string said = log_text_since(supervisor_log, shown); !said.empty();
+         said = log_text_since(supervisor_log, shown)) {
       shown += said.size();
       std::fwrite(said.data(), 1, said.size(), stderr);
     }
@@ -99,13 +99,13 @@ ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const
   }
   auto now = store.find(task.id);
   if (!now) return report(now.error());
-  return now->is_unattended ? tell_unattended(*now) : tell_end(*now);
+  return now->is_unattended ? report_unattended(*now) : report_end(*now);
 }
 
 // Shows the output of the ranks until the task has ended or is unattended.
 ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord task) {
   std::signal(SIGPIPE, SIG_IGN);
-  say_on_interrupt(task.id);
+  print_on_interrupt(task.id);
   if (is_search(task)) return view_search(flags, store, task);
   TaskViewing viewing{.choice = {}, .follow = true};
   auto& last = viewing.choice.lines.last;
@@ -117,7 +117,7 @@ ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord t
     if (!*printed) return ExitCode();
     last.reset();
   }
-  return task.is_unattended ? tell_unattended(task) : tell_end(task);
+  return task.is_unattended ? report_unattended(task) : report_end(task);
 }
 
 // Lends this terminal's credentials to the supervisor of the task. Returns the record after that,
@@ -135,7 +135,7 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
   auto adoption = Adoption::begin(task_id);
   if (!adoption) {
     if (adoption.error().error_class != ErrorClass::busy) return report(adoption.error());
-    detachment.tell(std::string(another_attends));
+    detachment.send(std::string(another_attends));
     return exit_code_of(ErrorClass::busy);
   }
   const std::string log = adoption->store().supervisor_log(task_id);
@@ -146,7 +146,7 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
   };
   const Ended ended = adoption->run(on_steady, signals);
   if (!ended.last_words.empty()) talk(ended.last_words);
-  if (ended.is_displaced) detachment.tell(std::string(another_attends));
+  if (ended.is_displaced) detachment.send(std::string(another_attends));
   return ended.code;
 }
 
@@ -157,7 +157,7 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
     if (!store) return report(store.error());
     auto task = (*store)->find(flags.task);
     if (!task) return report(task.error());
-    if (is_final(task->state)) return tell_end(*task);
+    if (is_final(task->state)) return report_end(*task);
     if (!task->is_unattended) task = with_credentials_lent(**store, std::move(*task));
     if (!task) return report(task.error());
     if (!task->is_unattended) return view(flags, **store, std::move(*task));
@@ -170,7 +170,7 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
   // The store is closed here: it must not be open across a fork.
   Detachment detachment;
   const auto code = detachment.fork([&](const std::string& told) {
-    say_on_interrupt(task_id);
+    print_on_interrupt(task_id);
     auto store = open_task_store();
     if (!store) return report(store.error());
     auto task = (*store)->find(task_id);

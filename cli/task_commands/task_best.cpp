@@ -20,7 +20,7 @@ struct TaskBestFlags {
 };
 
 // JSON is a subset of YAML, so the YAML reader parses it.
-ExitCode tell_yaml(const nlohmann::ordered_json& value) {
+ExitCode print_yaml(const nlohmann::ordered_json& value) {
   const auto read = read_yaml({"the best trial", value.dump()}, ErrorClass::bug);
   return read ? answer(yaml_text(**read, YamlComments::none)) : report(read.error());
 }
@@ -37,11 +37,11 @@ ExitCode task_best_command(const TaskBestFlags& flags) {
   if (!best) return report(no_report(*task, **search));
   const TrialRecord& trial = (*search)->trials[static_cast<std::size_t>(best->trial)];
   const auto hyperparameters = nlohmann::json::parse(trial.hyperparameters_json);
-  if (flags.only_hyperparameters) return tell_yaml({{"hyperparameters", hyperparameters}});
-  return tell_yaml({{"trial", best->trial},
-                    {"step", json_of_step(best->step)},
-                    {(*search)->config.metric, best->metric},
-                    {"hyperparameters", hyperparameters}});
+  if (flags.only_hyperparameters) return print_yaml({{"hyperparameters", hyperparameters}});
+  return print_yaml({{"trial", best->trial},
+                     {"step", json_of_step(best->step)},
+                     {(*search)->config.metric, best->metric},
+                     {"hyperparameters", hyperparameters}});
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ class Exec {
         background_(loop_) {
     LinkEvents events;
     events.on_open = [this](const LinkInfo&) { opened(); };
-    events.on_bytes = [this](std::string_view bytes) { heard(bytes); };
+    events.on_bytes = [this](std::string_view bytes) { receive(bytes); };
     events.on_closed = [this](const Error& why) { lost(why); };
     link_ = transports_.open(host, {key, AgentCall::Verb::exec}, std::move(events));
   }
@@ -184,7 +184,7 @@ class Exec {
     return false;
   }
 
-  void heard(std::string_view bytes) {
+  void receive(std::string_view bytes) {
     heard_at_ = loop_.now();
     decoder_.feed(bytes);
     while (!end_) {
@@ -194,7 +194,7 @@ class Exec {
       if ((*frame)->kind == FrameKind::output)
         printed((*frame)->payload);
       else
-        told((*frame)->payload);
+        handle_message((*frame)->payload);
     }
   }
 
@@ -245,7 +245,7 @@ class Exec {
     write_waiting();
   }
 
-  void told(std::string_view payload) {
+  void handle_message(std::string_view payload) {
     const auto message = decode_exec(payload);
     if (!message) return lost(message.error());
     if (const auto* end = std::get_if<exec_talk::End>(&*message))

@@ -63,7 +63,7 @@ constexpr std::string_view unstopped = "could not be stopped, or may have left s
 
 // All running tasks are told to stop before the first is waited for.
 ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes outcomes) {
-  std::vector<ToldToStop> told;
+  std::vector<RequestedStop> told;
   std::vector<std::string> others;
   {
     auto store = open_task_store();
@@ -73,7 +73,7 @@ ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes out
         others.push_back(task.id);
         continue;
       }
-      auto one = tell_to_stop(**store, task, signal);
+      auto one = request_stop(**store, task, signal);
       if (one)
         told.push_back(std::move(*one));
       else
@@ -82,11 +82,11 @@ ExitCode stop_all(const std::vector<TaskRecord>& tasks, int signal, Outcomes out
   }
   // The store is closed here: it must not be open across a fork.
   for (const std::string& id : others) outcomes.add(stop_in_child(id, signal));
-  for (const ToldToStop& each : told) {
+  for (const RequestedStop& each : told) {
     const auto code = await_end(each);
     outcomes.add(code ? *code : stop_in_child(each.task.id, signal));
   }
-  return outcomes.tell(unstopped);
+  return outcomes.report_all(unstopped);
 }
 
 ExitCode stop_every_task(int signal) {
@@ -96,10 +96,10 @@ ExitCode stop_every_task(int signal) {
   if (!list) return report(list.error());
   store->reset();
   Outcomes outcomes;
-  tell_damaged(list->damaged, outcomes);
+  report_damaged(list->damaged, outcomes);
   if (list->tasks.empty()) {
     talk(terminal_text("no {}task runs", list->damaged.empty() ? "" : "other "));
-    return outcomes.tell(unstopped);
+    return outcomes.report_all(unstopped);
   }
   std::vector<std::string> ids;
   ids.reserve(list->tasks.size());
@@ -128,7 +128,7 @@ ExitCode stop_these(const std::vector<std::string>& prefixes, int signal) {
 
 // Returns nothing if the task has a launcher that can be asked.
 std::optional<ExitCode> report_without_supervisor(const TaskRecord& task) {
-  if (task.is_unattended) return tell_unattended(task);
+  if (task.is_unattended) return report_unattended(task);
   if (!is_final(task.state)) return std::nullopt;
   return report(make_error(ErrorClass::no_input,
                            fmt::format("task {} has ended already, with all its trials: {}",
@@ -149,7 +149,7 @@ Error unheard(const TaskRecord& task) {
                                 task.id));
 }
 
-ExitCode tell_killed(const std::string& task_id, int trial, TrialState state) {
+ExitCode report_killed(const std::string& task_id, int trial, TrialState state) {
   const bool has_run = state == TrialState::stopping;
   talk(terminal_text("trial {} of task {} is {}; the search goes on", trial, task_id,
                      has_run ? "told to stop" : "ended before it began"));
@@ -170,7 +170,7 @@ ExitCode kill_trial(const std::string& prefix, int trial) {
       why = with_hints(std::move(why), {fmt::format("train task kill {} stops all of it", id)});
     return report(why);
   }
-  if (*state) return tell_killed(id, trial, **state);
+  if (*state) return report_killed(id, trial, **state);
   // The task may have ended, or lost its launcher, since it was looked up.
   task = (*store)->find(id);
   if (!task) return report(task.error());

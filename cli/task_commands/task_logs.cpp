@@ -225,7 +225,7 @@ ExitCode task_logs_command(const TaskLogsFlags& flags) {
     const bool is_one = !flags.attempt.empty() && flags.attempt != "all";
     if (flags.follow && !is_one) shown->last = task->restarts;
   }
-  if (flags.follow && task->is_unattended) return tell_unattended(*task);
+  if (flags.follow && task->is_unattended) return report_unattended(*task);
   return ExitCode();
 }
 

@@ -165,7 +165,7 @@ ExitCode task_rm_command(const TaskRmFlags& flags) {
   if (names.size() == 1) return remove_named(**store, *names.begin(), flags.force);
   Outcomes outcomes;
   for (const std::string& name : names) outcomes.add(remove_named(**store, name, flags.force));
-  return outcomes.tell("were not removed");
+  return outcomes.report_all("were not removed");
 }
 
 ExitCode task_prune_command(const TaskPruneFlags& flags) {
@@ -186,7 +186,7 @@ ExitCode task_prune_command(const TaskPruneFlags& flags) {
   const auto tasks =
       old_tasks(std::move(list->tasks), now_on_the_wall() - age->count(), flags.keep);
   Outcomes outcomes;
-  tell_damaged(list->damaged, outcomes);
+  report_damaged(list->damaged, outcomes);
   const Pruned pruned = prune(**store, tasks, flags.dry_run, outcomes);
   const ExitCode answered = answer(tasks_to_table(pruned.tasks, now_on_the_wall()));
   talk(terminal_text("{} {} removed, with {:.1f} MiB of logs",
@@ -195,7 +195,7 @@ ExitCode task_prune_command(const TaskPruneFlags& flags) {
                      : pruned.tasks.size() == 1 ? "is"
                                                 : "are",
                      static_cast<double>(pruned.bytes) / (1 << 20)));
-  const ExitCode told = outcomes.tell("cannot be removed now");
+  const ExitCode told = outcomes.report_all("cannot be removed now");
   return told.value() != 0 ? told : answered;
 }
 

@@ -81,7 +81,7 @@ Result<Kept> read_kept(const std::string& prefix) {
   return Kept{*task, std::move(*request)};
 }
 
-void say_what_is_taken_anew(const TaskRecord& task) {
+void report_retaken_values(const TaskRecord& task) {
   TerminalText said = terminal_text("launching again what task {} was", task.id);
   if (!task.context.directory.empty())
     said += terminal_text(", with the context '{}' as it is now", task.context.directory);
@@ -127,7 +127,7 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
   request.settings.insert(request.settings.end(), flags.settings.begin(), flags.settings.end());
   request.command = kept->overrides.command;
   request.fills_hosts = kept->overrides.workers.has_value();
-  say_what_is_taken_anew(found->task);
+  report_retaken_values(found->task);
   return launch_command(launch);
 }
 

@@ -111,8 +111,8 @@ Result<SweepVerdict> stop_unattended(const std::string& task_id, int signal) {
   return ended.verdict;
 }
 
-ExitCode tell_state(const SqliteTaskStore& store, const TaskRecord& task,
-                    SweepVerdict verdict = SweepVerdict::unclear) {
+ExitCode report_state(const SqliteTaskStore& store, const TaskRecord& task,
+                      SweepVerdict verdict = SweepVerdict::unclear) {
   talk(terminal_text("task {}: {}", task.id, to_string(task.state)));
   const auto unsettled = names_of_unsettled_hosts(store, task);
   if (unsettled.empty()) return ExitCode();
@@ -137,7 +137,7 @@ ExitCode kill_unattended(std::unique_ptr<SqliteTaskStore> store, const TaskRecor
   auto reopened = open_task_store();
   if (!reopened) return report(reopened.error());
   const auto now = (*reopened)->find(task.id);
-  return now ? tell_state(**reopened, *now, *verdict) : report(now.error());
+  return now ? report_state(**reopened, *now, *verdict) : report(now.error());
 }
 
 ExitCode kill_ended(const SqliteTaskStore& store, const TaskRecord& task) {
@@ -149,25 +149,25 @@ ExitCode kill_ended(const SqliteTaskStore& store, const TaskRecord& task) {
 
 }  // namespace
 
-Result<ToldToStop> tell_to_stop(const SqliteTaskStore& store, TaskRecord task, int signal) {
+Result<RequestedStop> request_stop(const SqliteTaskStore& store, TaskRecord task, int signal) {
   const std::string lock_file = store.lock_file(task.id);
   Descriptor supervisor = open_supervisor(task, lock_file);
   if (const auto told = tell(task, supervisor, store.control_socket(task.id), signal); !told)
     return tl::make_unexpected(told.error());
   const std::chrono::milliseconds stop(task.stop_notice_ms + task.stop_grace_ms);
   const auto limit = stop + Run::Timing().stop_slack * 2;
-  return ToldToStop{std::move(task), std::move(supervisor), lock_file,
-                    std::chrono::steady_clock::now() + limit};
+  return RequestedStop{std::move(task), std::move(supervisor), lock_file,
+                       std::chrono::steady_clock::now() + limit};
 }
 
-std::optional<ExitCode> await_end(const ToldToStop& told) {
+std::optional<ExitCode> await_end(const RequestedStop& told) {
   if (await_release(told.lock_file, told.deadline, told.supervisor.get())) {
     auto store = open_task_store();
     if (!store) return report(store.error());
     const auto task = (*store)->find(told.task.id);
     if (!task) return report(task.error());
     if (task->is_unattended) return std::nullopt;
-    return tell_state(**store, *task);
+    return report_state(**store, *task);
   }
   return report(make_error(
       ErrorClass::busy, fmt::format("task {} was told to stop and has not ended yet", told.task.id),
@@ -184,7 +184,7 @@ ExitCode stop_task(const std::string& prefix, int signal) {
   if (task->is_unattended) return kill_unattended(std::move(*store), *task, signal);
   if (is_final(task->state)) return kill_ended(**store, *task);
   const std::string id = task->id;
-  const auto told = tell_to_stop(**store, std::move(*task), signal);
+  const auto told = request_stop(**store, std::move(*task), signal);
   if (told)
     if (const auto code = await_end(*told)) return *code;
   // The task may have ended, or lost its supervisor, since it was looked up.

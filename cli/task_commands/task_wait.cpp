@@ -23,14 +23,14 @@ ExitCode task_wait_command(const TaskWaitFlags& flags) {
   const std::string lock_file = (*store)->lock_file(task->id);
   TaskWatch watch(lock_file, "");
   while (!is_final(task->state)) {
-    if (task->is_unattended) return tell_unattended(*task);
+    if (task->is_unattended) return report_unattended(*task);
     (void)watch.wait(TaskWatch::longest_silence, {});
     // The record is final only when the launcher has released its lock.
     if (probe_task_lock(lock_file) == TaskLockState::alive) continue;
     task = (*store)->find(task->id);
     if (!task) return report(task.error());
   }
-  return tell_end(*task);
+  return report_end(*task);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Agent::Agent(AgentIdentity identity, std::size_t output_capacity)
 std::vector<AgentAction> Agent::on(const AgentEvent& event, Instant now) {
   now_ = now;
   if (state_ != AgentState::gone) std::visit([this](const auto& e) { handle(e); }, event);
-  tell_fence();
+  send_fence();
   for (SpoolWork& work : output_.take_work()) act(agent_action::Spool{std::move(work)});
   return std::exchange(actions_, {});
 }
@@ -91,7 +91,7 @@ void Agent::receive(const message::Prepare& m) {
   if (newest != newest_.end() && m.of.attempt <= newest->second) return;
   if (attempts_.size() >= most_attempts) {
     const Diagnostic problem{{}, {}, fmt::format("it has {} attempts already", most_attempts), {}};
-    return say(about(message::Refused{{problem}, ErrorClass::host}, m.of));
+    return send(about(message::Refused{{problem}, ErrorClass::host}, m.of));
   }
   const auto reason = reason_against(m.of);
   newest_[m.of.trial] = m.of.attempt;
@@ -132,7 +132,7 @@ bool Agent::is_context_awaited() const {
 
 void Agent::handle(const agent_event::ContextTaken& event) {
   if (context_ == ContextState::fetching && is_context_awaited())
-    say(message::WantContext{event.bytes});
+    send(message::WantContext{event.bytes});
 }
 
 void Agent::handle(const agent_event::ContextReceived& event) {
@@ -223,7 +223,7 @@ void Agent::receive(const message::Stop& m) {
     const auto newest = newest_.find(m.of.trial);
     const bool is_forgotten = newest != newest_.end() && m.of.attempt <= newest->second;
     if (is_forgotten || attempts_.size() >= most_attempts)
-      return say(about(message::Finished{}, m.of));
+      return send(about(message::Finished{}, m.of));
     newest_[m.of.trial] = m.of.attempt;
     attempt = &attempts_.emplace(m.of, AgentAttempt(m.of, {})).first->second;
   }
@@ -247,7 +247,7 @@ void Agent::handle(const agent_event::Failed& event) { fail_attempts(event.reaso
 
 void Agent::fail_attempts(const std::string& reason) {
   if (!failure_) failure_ = message::AgentFailed{reason};
-  say(message::AgentFailed{reason});
+  send(message::AgentFailed{reason});
   for (auto& [of, attempt] : attempts_) {
     attempt.fail(now_);
     take_actions(attempt);
@@ -266,7 +266,7 @@ void Agent::handle(const agent_event::RankPrinted& event) {
 // All output of the rank has been pushed by now.
 void Agent::handle(const agent_event::RankEnded& event) {
   output_.keep_last_words_of(event.of, event.rank);
-  tell_attempt(event);
+  pass_to_attempt(event);
   send_output();
 }
 
@@ -303,7 +303,7 @@ void Agent::send_output() {
       attempt.resume_reading();
     take_actions(attempt);
   }
-  tell_blocked();
+  send_blocked();
   for (auto& [of, attempt] : attempts_) {
     if (attempt.awaits_output() && output_.empty(of)) attempt.output_is_written();
     take_actions(attempt);
@@ -311,14 +311,14 @@ void Agent::send_output() {
 }
 
 // Only reported when there is no room on the disk either: any other pause is over in a moment.
-void Agent::tell_blocked() {
+void Agent::send_blocked() {
   const bool is_any_paused = std::any_of(attempts_.begin(), attempts_.end(), [](const auto& entry) {
     return entry.second.is_reading_paused();
   });
   const bool is_blocked = is_any_paused && output_.out_of_room();
-  if (!link_ || is_blocked == has_said_blocked_) return;
-  has_said_blocked_ = is_blocked;
-  say(message::OutputBlocked{is_blocked, output_.kept()});
+  if (!link_ || is_blocked == has_reported_blocked_) return;
+  has_reported_blocked_ = is_blocked;
+  send(message::OutputBlocked{is_blocked, output_.kept()});
 }
 
 void Agent::receive(const message::Bye&) {

@@ -84,17 +84,17 @@ class Agent {
   void handle(const agent_event::ContextReady& event);
   void handle(const agent_event::ContextFailed& event);
   void handle(const agent_event::HostChecked& event);
-  void handle(const agent_event::LeasesTried& event) { tell_attempt(event); }
-  void handle(const agent_event::HostsProbed& event) { tell_attempt(event); }
-  void handle(const agent_event::RankStarted& event) { tell_attempt(event); }
-  void handle(const agent_event::RankNotStarted& event) { tell_attempt(event); }
-  void handle(const agent_event::Blocked& event) { tell_attempt(event); }
-  void handle(const agent_event::NoStopFile& event) { tell_attempt(event); }
-  void handle(const agent_event::PortTaken& event) { tell_attempt(event); }
+  void handle(const agent_event::LeasesTried& event) { pass_to_attempt(event); }
+  void handle(const agent_event::HostsProbed& event) { pass_to_attempt(event); }
+  void handle(const agent_event::RankStarted& event) { pass_to_attempt(event); }
+  void handle(const agent_event::RankNotStarted& event) { pass_to_attempt(event); }
+  void handle(const agent_event::Blocked& event) { pass_to_attempt(event); }
+  void handle(const agent_event::NoStopFile& event) { pass_to_attempt(event); }
+  void handle(const agent_event::PortTaken& event) { pass_to_attempt(event); }
   void handle(const agent_event::Failed& event);
   void handle(const agent_event::RankPrinted& event);
   void handle(const agent_event::RankEnded& event);
-  void handle(const agent_event::RanksMeasured& event) { tell_attempt(event); }
+  void handle(const agent_event::RanksMeasured& event) { pass_to_attempt(event); }
   void handle(const agent_event::TreeKilled& event);
   void handle(const agent_event::Spooled& event);
   void handle(const agent_event::Tick& event);
@@ -122,11 +122,11 @@ class Agent {
   void act(Action action) {
     actions_.emplace_back(std::move(action));
   }
-  void say(Message message);
+  void send(Message message);
 
   AgentAttempt* find(AttemptId of);
   template <class Event>
-  void tell_attempt(const Event& event) {
+  void pass_to_attempt(const Event& event) {
     if (AgentAttempt* attempt = find(event.of)) {
       attempt->on(event);
       take_actions(*attempt);
@@ -152,17 +152,17 @@ class Agent {
   Instant idle_end() const { return std::max(idle_since_, last_heard_) + idle_limit; }
   Instant last_call_of(const AgentAttempt& attempt) const;
   bool is_awaited() const;
-  void tell_fence();
+  void send_fence();
   void watch_supervisor();
   void watch_attempt(AgentAttempt& attempt);
   void give_up_supervisor();
   void fail_attempts(const std::string& reason);
   Instant dismissal_end() const;
-  bool has_news_to_tell() const;
+  bool has_unsent_news() const;
   void send_output();
-  void tell_usage(const message::Ping& m);
-  void tell_facts();
-  void tell_blocked();
+  void send_usage(const message::Ping& m);
+  void send_facts();
+  void send_blocked();
   void leave();
 
   AgentIdentity identity_;
@@ -184,14 +184,14 @@ class Agent {
   Instant attached_at_{0};
   /// The supervisor has heard from this agent since then; the fence counts from it.
   Instant trusted_at_{0};
-  std::optional<Instant> told_fence_;
+  std::optional<Instant> sent_fence_;
   std::optional<Instant> death_at_;  ///< the supervisor has died: waited for until then
   Instant killed_at_{0};             ///< when an attempt was last told to be killed
   Instant idle_since_{0};            ///< when the last processes ended
   Instant all_taken_at_{0};          ///< when the supervisor last had all output
   std::optional<Instant> dismissed_at_;
-  bool has_said_blocked_ = false;
-  std::optional<Instant> told_usage_at_;  ///< on this connection
+  bool has_reported_blocked_ = false;
+  std::optional<Instant> usage_sent_at_;  ///< on this connection
   Instant last_heard_{0};
   OutputQueue output_;
   Instant now_{0};

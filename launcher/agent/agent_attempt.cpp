@@ -56,7 +56,7 @@ AgentAttempt::AgentAttempt(AttemptId of, message::Prepare prepare)
   for (const RankCommand& command : prepare_.ranks) ranks_[command.rank] = RankState::planned;
 }
 
-void AgentAttempt::say(Message message) {
+void AgentAttempt::send(Message message) {
   act(agent_action::SendMessage{about(within_limits(std::move(message)), of_)});
 }
 
@@ -78,7 +78,7 @@ void AgentAttempt::state_fact(Message message) {
 std::vector<Message> AgentAttempt::facts() const {
   std::vector<Message> facts = facts_;
   if (leases_ && state_ == AgentAttemptState::ready) facts.emplace_back(*leases_);
-  if (owes_end_)
+  if (must_send_end_again_)
     std::erase_if(
         facts, [](const Message& fact) { return std::holds_alternative<message::Finished>(fact); });
   return facts;
@@ -123,18 +123,18 @@ void AgentAttempt::on(const agent_event::HostChecked& event, Instant now) {
   state_.become(AgentAttemptState::ready);
   state_fact(message::Ready{event.held_ports, run_directory_, gpus_, event.checkpoint_mark,
                             event.ends_with_login, event.networks});
-  if (!prepare_.leases.wants.empty()) tell_leases(event.blockers);
+  if (!prepare_.leases.wants.empty()) send_leases(event.blockers);
 }
 
-void AgentAttempt::tell_leases(std::vector<LeaseHolder> blockers) {
+void AgentAttempt::send_leases(std::vector<LeaseHolder> blockers) {
   leases_ = message::Leases{std::move(blockers), of_};
-  say(*leases_);
+  send(*leases_);
 }
 
 void AgentAttempt::on(const agent_event::LeasesTried& event) {
   if (state_ != AgentAttemptState::ready) return;
   if (!event.problems.empty()) return refuse({event.problems, ErrorClass::host});
-  tell_leases(event.blockers);
+  send_leases(event.blockers);
 }
 
 void AgentAttempt::probe(const message::Probe& m) {
@@ -143,7 +143,7 @@ void AgentAttempt::probe(const message::Probe& m) {
 }
 
 void AgentAttempt::on(const agent_event::HostsProbed& event) {
-  if (state_ == AgentAttemptState::ready) say(message::Probed{event.results});
+  if (state_ == AgentAttemptState::ready) send(message::Probed{event.results});
 }
 
 void AgentAttempt::take_leases() {
@@ -179,7 +179,7 @@ void AgentAttempt::go_too_late(Instant now) {
   has_started_ = true;
   act(agent_action::ReleasePorts{of_});
   own_stop_ = message::OwnStop::silence;
-  say(message::StopsRanks{own_stop_, now});
+  send(message::StopsRanks{own_stop_, now});
   for (const auto& command : prepare_.ranks) {
     ranks_[command.rank] = RankState::ended;
     state_fact(message::RankNotStarted{command.rank, "its host was told too late to start it",
@@ -241,11 +241,11 @@ void AgentAttempt::on(const agent_event::RankNotStarted& event) {
 
 void AgentAttempt::on(const agent_event::Blocked& event) {
   if (state_ == AgentAttemptState::checking || has_processes())
-    say(message::Blocked{event.what, event.so_far, event.is_gpu_memory});
+    send(message::Blocked{event.what, event.so_far, event.is_gpu_memory});
 }
 
 void AgentAttempt::on(const agent_event::NoStopFile& event) {
-  if (has_processes()) say(message::NoStopFile{event.reason});
+  if (has_processes()) send(message::NoStopFile{event.reason});
 }
 
 void AgentAttempt::on(const agent_event::PortTaken& event) {
@@ -272,7 +272,7 @@ void AgentAttempt::on(const agent_event::RankEnded& event) {
                                 event.usage,
                                 event.parent_end});
   usage_.erase(event.rank);
-  untold_usage_.erase(event.rank);
+  unsent_usage_.erase(event.rank);
   after_rank_ended();
 }
 
@@ -285,21 +285,21 @@ void AgentAttempt::on(const agent_event::RanksMeasured& event) {
     const auto [known, is_new] = usage_.try_emplace(each.rank, each.usage);
     if (!is_new && known->second == each.usage) continue;
     known->second = each.usage;
-    untold_usage_.insert(each.rank);
+    unsent_usage_.insert(each.rank);
   }
 }
 
-void AgentAttempt::tell_usage() {
+void AgentAttempt::send_usage() {
   message::Usage told;
-  while (!untold_usage_.empty() && told.ranks.size() < most_usages) {
-    const int rank = untold_usage_.extract(untold_usage_.begin()).value();
+  while (!unsent_usage_.empty() && told.ranks.size() < most_usages) {
+    const int rank = unsent_usage_.extract(unsent_usage_.begin()).value();
     told.ranks.push_back({rank, usage_.at(rank)});
   }
-  say(std::move(told));
+  send(std::move(told));
 }
 
-void AgentAttempt::tell_usage_anew() {
-  for (const auto& [rank, usage] : usage_) untold_usage_.insert(rank);
+void AgentAttempt::resend_usage() {
+  for (const auto& [rank, usage] : usage_) unsent_usage_.insert(rank);
 }
 
 void AgentAttempt::after_rank_ended() {
@@ -327,7 +327,7 @@ void AgentAttempt::stop(const message::Stop& how, Instant now) {
 
 void AgentAttempt::finish() {
   state_.become(AgentAttemptState::finished);
-  has_told_end_ = true;
+  has_sent_end_ = true;
   state_fact(message::Finished{survivors_});
 }
 
@@ -337,7 +337,7 @@ void AgentAttempt::stop_by_itself(message::OwnStop why, std::optional<millisecon
   if (own_stop_ == message::OwnStop::none) {
     own_stop_ = why;
     // An old connection may carry on, without a Hello that would tell this.
-    say(message::StopsRanks{why, now});
+    send(message::StopsRanks{why, now});
   }
   message::Stop how = usual_stop();
   if (left) {
@@ -408,7 +408,7 @@ void AgentAttempt::resume_reading() {
 
 void AgentAttempt::output_is_written() {
   if (!awaits_output()) return;
-  owes_end_ = false;
+  must_send_end_again_ = false;
   finish();
 }
 

@@ -97,19 +97,21 @@ class AgentAttempt {
   /// All its output has been acknowledged.
   void output_is_written();
   /// The end of the attempt is told only after its output is written.
-  bool awaits_output() const { return is_flushing() || owes_end_; }
+  bool awaits_output() const { return is_flushing() || must_send_end_again_; }
   /// `lacks_output`: the supervisor that has attached lacks output of this attempt. Then the end,
   /// if there was one, is told again after that output.
-  void owe_end(bool lacks_output) { owes_end_ = lacks_output && has_told_end_; }
+  void require_end_again(bool lacks_output) {
+    must_send_end_again_ = lacks_output && has_sent_end_;
+  }
   void pause_reading();
   void resume_reading();
   bool is_reading_paused() const { return is_reading_paused_; }
-  /// Whether the ranks' usage has changed since it was last told; `tell_usage` tells up to
+  /// Whether the ranks' usage has changed since it was last told; `send_usage` tells up to
   /// `most_usages` ranks at a time.
-  bool has_usage_to_tell() const { return has_processes() && !untold_usage_.empty(); }
-  void tell_usage();
+  bool has_unsent_usage() const { return has_processes() && !unsent_usage_.empty(); }
+  void send_usage();
   /// The supervisor that has attached knows no usage yet: all of it is told again.
-  void tell_usage_anew();
+  void resend_usage();
 
   std::vector<AgentAction> take_actions() { return std::exchange(actions_, {}); }
 
@@ -120,12 +122,12 @@ class AgentAttempt {
   void act(Action action) {
     actions_.emplace_back(std::move(action));
   }
-  void say(Message message);
+  void send(Message message);
   void state_fact(Message message);
   RankCommand complete(const RankCommand& command, int threads) const;
   void bind_ranks();
   std::size_t position_of(int rank) const;
-  void tell_leases(std::vector<LeaseHolder> blockers);
+  void send_leases(std::vector<LeaseHolder> blockers);
   void finish();
   message::Stop usual_stop() const { return {prepare_.stop_grace, prepare_.stop_notice, of_}; }
   void stop_ranks(const message::Stop& how, Instant now);
@@ -150,13 +152,13 @@ class AgentAttempt {
   std::optional<Instant> signal_at_;   ///< while their notice runs
   std::optional<Instant> kill_at_;
   std::vector<message::Survivor> survivors_;
-  bool has_told_end_ = false;
-  bool owes_end_ = false;
+  bool has_sent_end_ = false;
+  bool must_send_end_again_ = false;
   std::vector<Message> facts_;
   std::optional<message::Leases> leases_;  ///< last told; nothing: not known
   std::size_t kept_error_files_ = 0;       ///< bytes of error files in the facts
   std::map<int, RankUsage> usage_;         ///< of running ranks
-  std::set<int> untold_usage_;             ///< ranks
+  std::set<int> unsent_usage_;             ///< ranks
   std::vector<AgentAction> actions_;
 };
 

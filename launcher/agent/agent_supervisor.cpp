@@ -15,7 +15,7 @@ constexpr int fence_step = 20;
 
 }  // namespace
 
-void Agent::say(Message message) {
+void Agent::send(Message message) {
   if (link_) act(agent_action::SendMessage{within_limits(std::move(message))});
 }
 
@@ -60,15 +60,15 @@ void Agent::attach(LinkId link, const message::Attach& m) {
   message::Hello hello{wire_version, identity_.host_name, identity_.boot_id, identity_.pid};
   for (const auto& [of, attempt] : attempts_) hello.attempts.push_back(attempt.status());
   hello.holding.assign(holding_.begin(), holding_.end());
-  say(std::move(hello));
-  if (failure_) say(*failure_);
-  has_said_blocked_ = false;
-  told_usage_at_.reset();
+  send(std::move(hello));
+  if (failure_) send(*failure_);
+  has_reported_blocked_ = false;
+  usage_sent_at_.reset();
   // Output of forgotten attempts is not sent.
   auto positions = m.positions;
   std::erase_if(positions, [this](const auto& at) { return !attempts_.contains(at.of); });
   if (!output_.resume(positions, m.credit)) return give_up_supervisor();
-  tell_facts();
+  send_facts();
   send_output();
 }
 
@@ -102,10 +102,10 @@ message::LeftBehind Agent::left_behind() const {
 
 // A supervisor whose machine lost power may lack output that was acknowledged before: the end of an
 // attempt is then told after that output.
-void Agent::tell_facts() {
+void Agent::send_facts() {
   for (auto& [of, attempt] : attempts_) {
-    attempt.owe_end(!output_.empty(of));
-    attempt.tell_usage_anew();
+    attempt.require_end_again(!output_.empty(of));
+    attempt.resend_usage();
     for (const Message& fact : attempt.facts()) act(agent_action::SendMessage{fact});
   }
 }
@@ -129,19 +129,19 @@ bool Agent::is_awaited() const {
 void Agent::receive(const message::Ping& m) {
   // A value from the future is not trusted: this agent cannot have sent that pong.
   trusted_at_ = std::max(trusted_at_, std::min(m.newest_pong, now_));
-  say(message::Pong{m.sent, now_});
-  tell_usage(m);
+  send(message::Pong{m.sent, now_});
+  send_usage(m);
   send_output();
 }
 
 // Sent after the pong, which serves to compare the clocks. Once a later pong has arrived at the
 // supervisor, the usage sent before it has arrived too.
-void Agent::tell_usage(const message::Ping& m) {
-  if (told_usage_at_ && m.newest_pong <= *told_usage_at_) return;
+void Agent::send_usage(const message::Ping& m) {
+  if (usage_sent_at_ && m.newest_pong <= *usage_sent_at_) return;
   for (auto& [of, attempt] : attempts_) {
-    if (!attempt.has_usage_to_tell()) continue;
-    told_usage_at_ = now_;
-    attempt.tell_usage();
+    if (!attempt.has_unsent_usage()) continue;
+    usage_sent_at_ = now_;
+    attempt.send_usage();
     take_actions(attempt);
   }
 }
@@ -168,14 +168,14 @@ void Agent::handle(const agent_event::LinkDown& event) {
 // second dismissal ends all waiting.
 void Agent::handle(const agent_event::Dismissed&) {
   const bool has_news =
-      state_ == AgentState::serving && (has_processes() || !output_.empty() || has_news_to_tell());
+      state_ == AgentState::serving && (has_processes() || !output_.empty() || has_unsent_news());
   if (dismissed_at_ || !has_news) return give_up_supervisor();
   dismissed_at_ = now_;
   fail_attempts("a signal has told it to end");
 }
 
 // Of a supervisor that is away it is not known whether it has heard of the ends.
-bool Agent::has_news_to_tell() const {
+bool Agent::has_unsent_news() const {
   const bool is_away = !link_ || now_ - last_heard_ > sign_of_life;
   return is_away ? is_awaited() && !attempts_.empty() : !output_.empty();
 }
@@ -183,7 +183,7 @@ bool Agent::has_news_to_tell() const {
 Instant Agent::dismissal_end() const {
   const Instant soonest = std::max(idle_since_, *dismissed_at_) + dismissal_limit;
   const Instant latest = std::max(soonest, *dismissed_at_ + longest_dismissal);
-  if (has_news_to_tell()) return latest;
+  if (has_unsent_news()) return latest;
   return std::clamp(std::max(attached_at_, all_taken_at_) + dismissal_limit, soonest, latest);
 }
 
@@ -256,12 +256,12 @@ std::optional<Instant> Agent::next_deadline() const {
   return deadline;
 }
 
-void Agent::tell_fence() {
+void Agent::send_fence() {
   std::optional<Instant> fence;
   if (has_fence() && is_any_running()) fence = fence_at();
-  const bool is_close = fence && told_fence_ && *fence - *told_fence_ < window_ / fence_step;
-  if (fence == told_fence_ || is_close) return;
-  told_fence_ = fence;
+  const bool is_close = fence && sent_fence_ && *fence - *sent_fence_ < window_ / fence_step;
+  if (fence == sent_fence_ || is_close) return;
+  sent_fence_ = fence;
   act(agent_action::SetFence{fence});
 }
 

@@ -99,7 +99,7 @@ std::vector<ConnectionAction> Connections::adopt(int host, bool has_ranks, Insta
   h.is_new = false;
   h.is_expected = h.is_lasting = h.is_unmet = true;
   h.has_ranks = has_ranks;
-  h.heartbeat.heard(heard);
+  h.heartbeat.note_sign_of_life(heard);
   // The agent may have heard from the previous launcher until now.
   h.heartbeat.trust(now);
   begin_outage(host, now, "the launcher before this one has ended");
@@ -207,7 +207,7 @@ void Connections::resume(int host, const message::Hello& m) {
   ping(host);
   end_outage(host);
   schedule_check(host);
-  tell(host_news::Resumed{host, m, away});
+  publish(host_news::Resumed{host, m, away});
 }
 
 void Connections::receive(int host, const message::NoAgent& m) {

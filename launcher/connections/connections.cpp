@@ -70,7 +70,7 @@ void Connections::fail(int host, Error why, message::LeftBehind left) {
   if (!h.is_expected) return;
   if (h.open && may_be_away(h)) act(host_action::Send{host, message::Bye{}});
   close(host);
-  tell(host_news::Lost{host, std::move(why), std::move(left)});
+  publish(host_news::Lost{host, std::move(why), std::move(left)});
 }
 
 void Connections::handle(const connection_event::HostOpened& event) {
@@ -84,11 +84,11 @@ void Connections::handle(const connection_event::HostOpened& event) {
   host.tries = 0;
   host.recovery.reset();
   host.heartbeat = Heartbeat();
-  host.heartbeat.heard(now_);
+  host.heartbeat.note_sign_of_life(now_);
   // The first round trip already tells how the clocks differ.
   ping(event.host);
   schedule_check(event.host);
-  tell(host_news::Up{event.host});
+  publish(host_news::Up{event.host});
 }
 
 void Connections::handle(const connection_event::HostSaid& event) {
@@ -101,7 +101,7 @@ void Connections::handle(const connection_event::HostSaid& event) {
   if (is_attaching && hello == nullptr && none == nullptr && left == nullptr)
     return fail(host, unexpected_message_error("something before 'hello'"));
   const bool was_silent = of(host).open && of(host).outage;
-  heard(host);
+  note_sign_of_life(host);
   if (hello != nullptr)
     receive(host, *hello);
   else if (none != nullptr)
@@ -111,15 +111,15 @@ void Connections::handle(const connection_event::HostSaid& event) {
   else if (const auto* pong = std::get_if<message::Pong>(&event.message))
     receive(host, *pong);
   else
-    tell(host_news::Said{host, event.message});
+    publish(host_news::Said{host, event.message});
   // The ping tells the host at once that its pongs get through again.
   if (was_silent && of(host).open) ping(host);
 }
 
 // A silent host speaks again, on its old stream.
-void Connections::heard(int host) {
+void Connections::note_sign_of_life(int host) {
   Host& h = of(host);
-  h.heartbeat.heard(now_);
+  h.heartbeat.note_sign_of_life(now_);
   if (!h.open || !h.outage) return;
   if (h.outage->is_opening) act(host_action::KeepStream{host});
   end_outage(host);
@@ -127,8 +127,8 @@ void Connections::heard(int host) {
 
 void Connections::handle(const connection_event::HostPrinted& event) {
   if (!of(event.host).open) return;
-  heard(event.host);
-  tell(host_news::Printed{event.host, event.bytes});
+  note_sign_of_life(event.host);
+  publish(host_news::Printed{event.host, event.bytes});
 }
 
 void Connections::receive(int host, const message::Hello& m) {

@@ -192,7 +192,8 @@ class Connections {
 
   /// Instead of reaching the host for the first time: this host has an agent that another process
   /// started, which has ended since. The host is reached as after an outage that begins now.
-  /// `heard`: an instant before the host can have been lost. To be called before anything else.
+  /// `heard`: an instant before the host can have been lost. To be called before
+  /// anything else.
   std::vector<ConnectionAction> adopt(int host, bool has_ranks, Instant heard, Instant now);
 
   /// The ranks of this host are being told to start: from now on its agent outlives its streams.
@@ -310,10 +311,10 @@ class Connections {
   void act(Action action) {
     actions_.emplace_back(std::move(action));
   }
-  void tell(HostNews news) { actions_.emplace_back(std::move(news)); }
+  void publish(HostNews news) { actions_.emplace_back(std::move(news)); }
 
   void ping(int host);
-  void heard(int host);
+  void note_sign_of_life(int host);
   void schedule_check(int host);
   void check(int host);
   Instant next_check(const Host& host) const;

@@ -13,7 +13,7 @@ namespace train {
 class Heartbeat {
  public:
   /// Something came from the host.
-  void heard(Instant now) { last_heard_ = now; }
+  void note_sign_of_life(Instant now) { last_heard_ = now; }
   /// A ping was sent, which tells the host of the newest pong received.
   void asked(Instant now);
   /// A pong came. It is ignored unless it answers a ping that was sent and not answered yet, so

@@ -66,12 +66,12 @@ void SweepDriver::reported(std::size_t host, Result<SweepReport> what) {
   if (!what || !what->is_running || !goodbye_) return answer(host, std::move(what));
   answers_[host] = std::move(what);
   later(host, question.goodbyes > 0 ? goodbye_pause : nanoseconds(0),
-        [this, host] { say_goodbye(host); });
+        [this, host] { send_goodbye(host); });
 }
 
 // The agent leaves once its ranks have ended, and its stream ends with it. An agent that is already
 // leaving closes the stream at once.
-void SweepDriver::say_goodbye(std::size_t host) {
+void SweepDriver::send_goodbye(std::size_t host) {
   Question& question = questions_[host];
   message::Attach attach;
   attach.epoch = goodbye_->epoch;

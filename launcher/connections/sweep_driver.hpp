@@ -83,7 +83,7 @@ class SweepDriver {
 
   void ask(std::size_t host);
   void reported(std::size_t host, Result<SweepReport> what);
-  void say_goodbye(std::size_t host);
+  void send_goodbye(std::size_t host);
   void later(std::size_t host, nanoseconds wait, std::function<void()> step);
   void answer(std::size_t host, Result<SweepReport> what);
   void end();

@@ -27,7 +27,7 @@ void TaskDriver::resume() {
   const bool is_met = is_to_be_met(work_.resume->replay, replay);
   first().look_back(*work_.resume);
   if (ports_.open_context && (task().may_restart() || !is_met)) deliver_context();
-  may_owe_goodbye_ = !is_met;
+  may_need_goodbye_ = !is_met;
   meet({&first()}, first().hosts().of_task());
 }
 
@@ -38,7 +38,7 @@ void TaskDriver::resume_search() {
   for (const auto& [number, trial] : work_.resume->replay.trials)
     if (trial.task.over()) streams_.adopt_end({number, trial.attempt});
   streams_.expect_strays();
-  may_owe_goodbye_ = true;
+  may_need_goodbye_ = true;
   if (ports_.open_context) deliver_context();
 }
 

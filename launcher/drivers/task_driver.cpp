@@ -251,7 +251,7 @@ void TaskDriver::perform(const HostNews& news) {
   const auto about = said != nullptr ? attempt_of(said->message) : std::nullopt;
   each_trial([&](TrialDriver& trial) {
     if (trial.hosts().is_on(host) && (!about || about->trial == trial.trial().trial))
-      trial.hear(news);
+      trial.handle(news);
   });
 }
 
@@ -259,7 +259,7 @@ void TaskDriver::perform(const HostNews& news) {
 void TaskDriver::settle() {
   if (displacement_) return;
   each_trial([](TrialDriver& trial) { trial.settle(); });
-  tell_reached();
+  report_reached();
   std::optional<Instant> next = connections_.next_deadline();
   std::optional<Instant> given_up_by;
   bool is_any_awaited = false;
@@ -273,7 +273,7 @@ void TaskDriver::settle() {
   deadline_.set(over() ? std::nullopt : next);
 }
 
-void TaskDriver::tell_reached() {
+void TaskDriver::report_reached() {
   if (!is_reaching_) return;
   for (int host = 0; host < connections_.count(); ++host)
     if (connections_.is_expected(host) && !connections_.is_up(host)) return;
@@ -369,22 +369,22 @@ void TaskDriver::write_end(const task_action::End& how, const std::optional<Atte
 
 // Agents that outlive any launcher leave only when they are told to: those that are being reached
 // get a few seconds to be found.
-bool TaskDriver::owes_goodbye() {
+bool TaskDriver::needs_goodbye() {
   constexpr std::chrono::seconds patience{5};
-  if (!may_owe_goodbye_) return false;
+  if (!may_need_goodbye_) return false;
   bool is_any_away = false;
   for (int host = 0; host < connections_.count(); ++host)
     is_any_away = is_any_away || connections_.is_away(host);
   if (is_any_away && !goodbye_limit_)
     goodbye_limit_ = ports_.timers.after(patience, [this] {
-      may_owe_goodbye_ = false;
+      may_need_goodbye_ = false;
       end_task();
     });
   return is_any_away;
 }
 
 void TaskDriver::end_task() {
-  if (displacement_ || !is_ending_ || owes_goodbye()) return;
+  if (displacement_ || !is_ending_ || needs_goodbye()) return;
   is_ending_ = false;
   for (int host = 0; host < connections_.count(); ++host)
     if (connections_.is_expected(host)) carry_out(connections_.dismiss(host));

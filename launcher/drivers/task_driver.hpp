@@ -120,9 +120,9 @@ class TaskDriver final : private TrialOwner {
   void tick();
   void journal_failed(const Error& why);
   void act_on_stops();
-  bool owes_goodbye();
+  bool needs_goodbye();
   void end_task();
-  void tell_reached();
+  void report_reached();
   bool is_missing(const HostNews& news);
 
   void carry_out(const std::vector<ConnectionAction>& actions) override;
@@ -198,7 +198,7 @@ class TaskDriver final : private TrialOwner {
   bool are_trials_expected_ = false;
   std::unique_ptr<Subscription> dropping_;  ///< destroys ended trials outside of their own calls
   DeadlineTimer deadline_;
-  bool may_owe_goodbye_ = false;  ///< to agents without ranks that another process has left
+  bool may_need_goodbye_ = false;  ///< to agents without ranks that another process has left
   std::unique_ptr<Subscription> goodbye_limit_;
 };
 

@@ -83,11 +83,11 @@ void TrialDriver::start() { feed(task_event::Begin{}); }
 
 // If all ranks have ended without a failure, this attempt is the last one, except for a very late
 // failure.
-void TrialDriver::hear(HostNews news) {
+void TrialDriver::handle(HostNews news) {
   std::visit([this](auto& each) { each.host = hosts_.node_of(each.host); }, news);
   feed(RunEvent(news));
   const auto* said = std::get_if<host_news::Said>(&news);
-  if (said != nullptr) tell_usage(said->message);
+  if (said != nullptr) report_usage(said->message);
   if (said == nullptr || !std::holds_alternative<message::RankEnded>(said->message) || !run_)
     return;
   if (!run_->has_no_ranks_left()) return;
@@ -174,7 +174,7 @@ void TrialDriver::note(const TaskEvent& event, bool was_running) {
 }
 
 // Reports the usage that the run has accepted.
-void TrialDriver::tell_usage(const Message& said) {
+void TrialDriver::report_usage(const Message& said) {
   const auto tell = [this](int rank) {
     const RankUsage* const usage = run_ ? run_->usage_of(rank) : nullptr;
     if (usage != nullptr) hooks_.on_usage(rank, *usage);
@@ -191,11 +191,11 @@ void TrialDriver::look_at(const OutputChunk& chunk) {
   if (owner_.is_displaced()) return;
   for (const MetricsReport& report : metrics_watch_.look(chunk)) hooks_.on_report(report);
   for (const MetricsReport& report : printed_reports_.look(chunk)) hooks_.on_report(report);
-  tell_ignored_lines();
+  report_ignored_lines();
   matched(log_watch_.look(chunk), chunk.of.attempt);
 }
 
-void TrialDriver::tell_ignored_lines() {
+void TrialDriver::report_ignored_lines() {
   const std::uint64_t before = std::exchange(ignored_lines_, metrics_watch_.ignored());
   if (ignored_lines_ > before) hooks_.on_ignored_lines(ignored_lines_ - before);
 }
@@ -222,7 +222,7 @@ void TrialDriver::end_watches(int attempt) {
   matched(log_watch_.end(), attempt);
   metrics_watch_.end();
   printed_reports_.end();
-  tell_ignored_lines();
+  report_ignored_lines();
 }
 
 // The first attempt of a task is prepared while its record is written: its ranks are started only
@@ -408,13 +408,13 @@ void TrialDriver::send_go(int node) {
 }
 
 void TrialDriver::perform(const run_action::AllStarted&) {
-  if (task_.attempt() == 0 && is_first()) tell_of_logins();
+  if (task_.attempt() == 0 && is_first()) report_logins();
   hooks_.on_all_started();
 }
 
 // Warns about hosts on which logind ends ranks with the login, if ranks should outlive a lost
 // connection.
-void TrialDriver::tell_of_logins() {
+void TrialDriver::report_logins() {
   const ExperimentConfig& experiment = work_.plan.experiment;
   const bool is_patient =
       experiment.reconnect_window > milliseconds(0) ||

@@ -93,7 +93,7 @@ class TrialDriver {
   void begin_anew() { perform(task_action::BeginAttempt{task_.attempt()}); }
 
   /// News of a host of the task.
-  void hear(HostNews news);
+  void handle(HostNews news);
   void feed(const RunEvent& event);
   void tick();
   void look_at(const OutputChunk& chunk);
@@ -134,9 +134,9 @@ class TrialDriver {
   void want_host(int node);
   void allow_start();
   void send_go(int node);
-  void tell_of_logins();
-  void tell_ignored_lines();
-  void tell_usage(const Message& said);
+  void report_logins();
+  void report_ignored_lines();
+  void report_usage(const Message& said);
   void matched(const std::vector<PolicyMatch>& matches, int attempt);
   void note_hopeless(int attempt);
   void end_watches(int attempt);

@@ -41,12 +41,12 @@ std::string words_of(Sequel why) {
 
 std::string ranks_text(int count) { return fmt::format("{} rank{}", count, count == 1 ? "" : "s"); }
 
-class EventTeller {
+class EventBuilder {
  public:
-  EventTeller(const TaskRecord& task, const std::vector<JournalEntry>& journal)
+  EventBuilder(const TaskRecord& task, const std::vector<JournalEntry>& journal)
       : task_(task), journal_(journal), hosts_(split(task.hosts, ',')) {}
 
-  std::vector<RecordedEvent> tell() {
+  std::vector<RecordedEvent> build() {
     events_.push_back({.what = What::created, .at = task_.created, .words = "launched"});
     for (const JournalEntry& entry : journal_) {
       if (is_of_trial(entry.record)) choose(entry.trial);
@@ -170,7 +170,7 @@ class EventTeller {
 
 std::vector<RecordedEvent> recorded_events(const TaskRecord& task,
                                            const std::vector<JournalEntry>& journal) {
-  return EventTeller(task, journal).tell();
+  return EventBuilder(task, journal).build();
 }
 
 }  // namespace train

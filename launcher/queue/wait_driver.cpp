@@ -114,7 +114,7 @@ void WaitDriver::received(int host, std::string_view bytes) {
 
 void WaitDriver::took(int host, std::string_view line) {
   if (line.empty()) {
-    waiter_.heard(host, ports_.timers.now());
+    waiter_.note_sign_of_life(host, ports_.timers.now());
     return;
   }
   auto report = decode_wait_report(line);

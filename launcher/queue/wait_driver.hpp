@@ -34,8 +34,8 @@ class WaitDriver {
     /// The task's place in the line is known, or has changed.
     std::function<void()> on_place;
     std::function<void(int host, const Error& why)> on_lost;
-    std::function<void(const waiter_action::TellClocks& clocks)> on_clocks;
-    std::function<void(const waiter_action::TellPassed& passed)> on_passed;
+    std::function<void(const waiter_action::ReportClocks& clocks)> on_clocks;
+    std::function<void(const waiter_action::ReportPassed& passed)> on_passed;
     /// The number of slots of the host of which no task holds any part.
     std::function<int(int host, const HostReport& report)> count_idle_slots;
     /// The wait is over.
@@ -78,10 +78,10 @@ class WaitDriver {
   void perform(const waiter_action::Close& action) { close(action.host); }
   void perform(const waiter_action::Send& action) { send_ticket(action.host); }
   void perform(const waiter_action::Plan&);
-  void perform(const waiter_action::TellPlace&) { hooks_.on_place(); }
-  void perform(const waiter_action::TellLost& action) { hooks_.on_lost(action.host, action.why); }
-  void perform(const waiter_action::TellClocks& action) { hooks_.on_clocks(action); }
-  void perform(const waiter_action::TellPassed& action) { hooks_.on_passed(action); }
+  void perform(const waiter_action::ReportPlace&) { hooks_.on_place(); }
+  void perform(const waiter_action::ReportLost& action) { hooks_.on_lost(action.host, action.why); }
+  void perform(const waiter_action::ReportClocks& action) { hooks_.on_clocks(action); }
+  void perform(const waiter_action::ReportPassed& action) { hooks_.on_passed(action); }
   void perform(const waiter_action::GiveUp& action) { hooks_.on_over(action.why); }
 
   Ports ports_;

@@ -73,7 +73,7 @@ void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> oth
   consider(now);
 }
 
-void Waiter::heard(int host, Instant now) {
+void Waiter::note_sign_of_life(int host, Instant now) {
   if (!is_over_ && at(host).state == State::standing) at(host).last_word = now;
 }
 
@@ -94,7 +94,7 @@ void Waiter::leave(int host, const Error& why, Instant now) {
   h.lying_since.clear();
   h.back_off = std::clamp(2 * h.back_off, timing_.back_off, timing_.longest_back_off);
   h.open_at = now + h.back_off;
-  if (is_news) actions_.emplace_back(waiter_action::TellLost{host, why});
+  if (is_news) actions_.emplace_back(waiter_action::ReportLost{host, why});
   if (is_news) has_news_ = true;
   if (stands_anywhere()) return;
   if (!alone_since_) alone_since_ = now;
@@ -142,7 +142,7 @@ std::int64_t Waiter::latest_order_ns(Instant now) const {
 
 // All arrivals came within the limit above, or within the limit of reaching a host.
 void Waiter::compare_clocks() {
-  std::optional<waiter_action::TellClocks> far;
+  std::optional<waiter_action::ReportClocks> far;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     if (at(host).state != State::standing) continue;
     if (!far) far = {host, host};
@@ -229,7 +229,7 @@ void Waiter::pass(Instant now) {
       h.lying_since.erase(lying);
       if (h.passed.size() == most_passed || !is_before_us(h, other)) continue;
       h.passed.push_back(other.order.task);
-      actions_.emplace_back(waiter_action::TellPassed{host, other});
+      actions_.emplace_back(waiter_action::ReportPassed{host, other});
       has_passed = true;
     }
     if (has_passed) note_idle(h, now);  // checks the next tasks
@@ -255,7 +255,7 @@ void Waiter::consider(Instant now) {
   std::pair<int, std::string> known{here.number, here.before ? here.before->order.task : ""};
   if (told_place_ != known) {
     told_place_ = std::move(known);
-    actions_.emplace_back(waiter_action::TellPlace{});
+    actions_.emplace_back(waiter_action::ReportPlace{});
   }
   if (!has_news_ || is_taking_ || plan_at_ || !is_turn_anywhere()) return;
   has_news_ = false;

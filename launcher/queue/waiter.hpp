@@ -33,14 +33,14 @@ struct Send {
 /// answer with `planned`, from inside or later.
 struct Plan {};
 /// `Waiter::place()` is known, or has changed.
-struct TellPlace {};
+struct ReportPlace {};
 /// This host is out of reach, and will be tried again; sent once for each outage.
-struct TellLost {
+struct ReportLost {
   int host = 0;
   Error why;
 };
 /// The arrivals are too far apart: some clock is wrong. Sent once.
-struct TellClocks {
+struct ReportClocks {
   int ahead = 0;   ///< the host with the latest arrival
   int behind = 0;  ///< the host with the earliest arrival
   nanoseconds lead{0};
@@ -48,7 +48,7 @@ struct TellClocks {
 };
 /// On this host, the task goes before another one from now on: the other one does not take free
 /// slots, or waits on several hosts while the slots that it wants stay free for it here.
-struct TellPassed {
+struct ReportPassed {
   int host = 0;
   Ticket other;
 };
@@ -60,8 +60,8 @@ struct GiveUp {
 
 using WaiterAction =
     std::variant<waiter_action::Open, waiter_action::Close, waiter_action::Send,
-                 waiter_action::Plan, waiter_action::TellPlace, waiter_action::TellLost,
-                 waiter_action::TellClocks, waiter_action::TellPassed, waiter_action::GiveUp>;
+                 waiter_action::Plan, waiter_action::ReportPlace, waiter_action::ReportLost,
+                 waiter_action::ReportClocks, waiter_action::ReportPassed, waiter_action::GiveUp>;
 
 /// Among the tasks of one user, less urgent ones step behind more urgent ones. Returns the new
 /// order of `own`, just after the last more urgent one; nothing if it is behind them already. No
@@ -146,7 +146,7 @@ class Waiter {
   void reported(int host, std::int64_t arrived_ns, std::vector<Ticket> others, Instant now,
                 int idle_slots = 0);
   /// The host is alive, and nothing has changed.
-  void heard(int host, Instant now);
+  void note_sign_of_life(int host, Instant now);
   /// The connection is over, or could not be opened.
   void lost(int host, const Error& why, Instant now);
   /// The result of Plan.

@@ -461,21 +461,21 @@ void HostStreams::has_left(int host) {
   if (leaving == leaving_.end()) return;
   drop(leaving->second.stream);
   leaving_.erase(leaving);
-  tell_left();
+  report_left();
 }
 
 void HostStreams::await_agents(std::function<void()> on_left) {
   on_left_ = std::move(on_left);
   left_notice_ = ports_.timers.after(nanoseconds(0), [this] {
     left_notice_.reset();
-    tell_left();
+    report_left();
   });
 }
 
 void HostStreams::forget_agents() {
   for (auto& [host, leaving] : leaving_) drop(leaving.stream);
   leaving_.clear();
-  tell_left();
+  report_left();
 }
 
 void HostStreams::leave() {
@@ -488,7 +488,7 @@ void HostStreams::leave() {
   forget_agents();
 }
 
-void HostStreams::tell_left() {
+void HostStreams::report_left() {
   if (!leaving_.empty() || !on_left_) return;
   const auto on_left = std::exchange(on_left_, nullptr);
   on_left();

@@ -234,7 +234,7 @@ class HostStreams {
   void clear_later();
   void await_leaving(int host);
   void has_left(int host);
-  void tell_left();
+  void report_left();
 
   Ports ports_;
   std::vector<Host> addresses_;  ///< of the hosts

@@ -246,11 +246,11 @@ class Run {
   void handle(const run_event::StopRequested& event);
   void handle(const run_event::Tick& event);
 
-  void hear(const host_news::Up& news);
-  void hear(const host_news::Said& news);
-  void hear(const host_news::Printed& news);
-  void hear(const host_news::Resumed& news);
-  void hear(const host_news::Lost& news);
+  void handle(const host_news::Up& news);
+  void handle(const host_news::Said& news);
+  void handle(const host_news::Printed& news);
+  void handle(const host_news::Resumed& news);
+  void handle(const host_news::Lost& news);
 
   void receive(int host, const message::Ready& m);
   void receive(int host, const message::Leases& m);

@@ -22,10 +22,10 @@ const char* Run::words_of(message::OwnStop stop) {
 }
 
 void Run::handle(const HostNews& news) {
-  std::visit([this](const auto& each) { hear(each); }, news);
+  std::visit([this](const auto& each) { handle(each); }, news);
 }
 
-void Run::hear(const host_news::Up& news) {
+void Run::handle(const host_news::Up& news) {
   if (hosts_[news.host].state == HostState::connecting) prepare(news.host);
 }
 
@@ -36,11 +36,11 @@ void Run::prepare(int host) {
   if (!context_awaited_) act(run_action::SendPrepare{host});
 }
 
-void Run::hear(const host_news::Said& news) {
+void Run::handle(const host_news::Said& news) {
   std::visit([&](const auto& m) { receive(news.host, m); }, news.message);
 }
 
-void Run::hear(const host_news::Printed& news) {
+void Run::handle(const host_news::Printed& news) {
   HostRun& h = hosts_[news.host];
   if (!h.finish_by) return;
   h.late_bytes += news.bytes;
@@ -66,10 +66,10 @@ void Run::extend_drain_deadline(HostRun& host, const AlignedInstant& away) {
   host.drain_by += missed;
 }
 
-void Run::hear(const host_news::Lost& news) { host_failed(news.host, news.why, news.left); }
+void Run::handle(const host_news::Lost& news) { host_failed(news.host, news.why, news.left); }
 
 // On a new stream, or on the old one.
-void Run::hear(const host_news::Resumed& news) {
+void Run::handle(const host_news::Resumed& news) {
   HostRun& h = hosts_[news.host];
   h.was_resumed = true;
   // The agent repeats all facts about its ranks.

@@ -156,7 +156,7 @@ struct Gpu {
 };
 
 // CUDA's version is 1000 * major + 10 * minor.
-void say_ready(const Gpu& used) {
+void print_ready(const Gpu& used) {
   int cuda_version = 0;
   int nccl_version = 0;
   char name[longest_name] = {};
@@ -194,7 +194,7 @@ std::uint64_t copy_rate(Copy copy) {
   return copied_bytes * 1'000'000'000 / (least + (least == 0));
 }
 
-void say_copies(const Gpu& used) {
+void print_copies(const Gpu& used) {
   void* host = nullptr;
   must(gpu.allocate_on_host(&host, copied_bytes, 0), "cannot lock memory of the host");
   std::memset(host, 1, copied_bytes);
@@ -206,7 +206,7 @@ void say_copies(const Gpu& used) {
   must(gpu.release_on_host(host), "cannot release memory of the host");
 }
 
-void say_id() {
+void print_id() {
   nccl::UniqueId id;
   must(nccl_library.unique_id(&id), "NCCL makes no id for the ranks to meet by");
   line.raw("id ");
@@ -246,7 +246,7 @@ class Measurement {
 
   // Measures and prints one size. Returns whether the next size is fast enough to be measured; all
   // ranks get the same result.
-  bool say_size(std::uint64_t bytes) const {
+  bool print_size(std::uint64_t bytes) const {
     const std::uint64_t pace = pace_of(bytes);
     const std::uint64_t rounds = rounds_of(pace);
     const std::uint64_t took = time_of(rounds, bytes) / rounds;
@@ -344,15 +344,15 @@ int run_allreduce(int count, const char* const* words) {
   load("libcuda.so.1", gpu, "");
   load(words[4], nccl_library, "ncclGetLastError");
   const Gpu used(device, largest > copied_bytes ? largest : copied_bytes);
-  say_ready(used);
-  say_copies(used);
+  print_ready(used);
+  print_copies(used);
 
-  if (rank == 0) say_id();
+  if (rank == 0) print_id();
   must(nccl_library.init_rank(&ranks, static_cast<int>(world), read_id(), static_cast<int>(rank)),
        "cannot join the other ranks");
   const Measurement measurement(used, rank, world);
   for (std::uint64_t bytes = least_size; bytes <= largest; bytes *= size_factor)
-    if (!measurement.say_size(bytes)) break;
+    if (!measurement.print_size(bytes)) break;
 
   must(nccl_library.destroy(ranks), "cannot leave the other ranks");
   used.release();

@@ -347,7 +347,7 @@ void describe_verbs() {
   line.text(words != nullptr ? words : "libibverbs.so.1 cannot be loaded", longest_trouble);
 }
 
-void say_trouble(const char* why) {
+void report_trouble(const char* why) {
   line.raw("{\"driver\":\"\",\"cuda\":\"\",\"devices\":[],\"trouble\":");
   line.text(why, longest_trouble);
   describe_verbs();
@@ -360,11 +360,11 @@ void describe_all() {
   void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* words = ::dlerror();
-    return say_trouble(words != nullptr ? words : "libnvidia-ml.so.1 cannot be loaded");
+    return report_trouble(words != nullptr ? words : "libnvidia-ml.so.1 cannot be loaded");
   }
   const Nvml nvml(library);
   if (const Return status = nvml("nvmlInit_v2"); status != success)
-    return say_trouble(nvml.words(status));
+    return report_trouble(nvml.words(status));
   line.raw("{");
   describe_system(nvml);
   unsigned int count = 0;

@@ -15,18 +15,18 @@ TEST_CASE("what was said last is heard, although the one who said it left someth
   const ExitStatus ended{.code = 3, .at = Instant(5), .cpu = nanoseconds(6), .largest_memory = 7};
   {
     SubreaperTalk theirs{Descriptor(ends[1])};
-    ours.say(SubreaperCommand{SubreaperCommand::Kind::signal_rank, 4711, 15});
-    theirs.say(news_of(4711, ended));
-    theirs.say(SubreaperNews{});
+    ours.send(SubreaperCommand{SubreaperCommand::Kind::signal_rank, 4711, 15});
+    theirs.send(news_of(4711, ended));
+    theirs.send(SubreaperNews{});
   }
-  const auto news = ours.hear_news();
+  const auto news = ours.receive_news();
   REQUIRE(news);
   CHECK(news->kind == SubreaperNews::Kind::rank_ended);
   CHECK(news->pid == 4711);
   CHECK(status_in(*news) == ended);
-  const auto gone = ours.hear_news();
+  const auto gone = ours.receive_news();
   REQUIRE(gone);
   CHECK(gone->kind == SubreaperNews::Kind::gone);
-  CHECK_FALSE(ours.hear_news());
+  CHECK_FALSE(ours.receive_news());
   CHECK(ours.is_over());
 }

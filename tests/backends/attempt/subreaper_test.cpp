@@ -186,14 +186,14 @@ TEST_CASE("a process that all of an attempt is gone from starts no more of its r
     return (*answer)->child.pid;
   };
   CHECK(ask(0) > 0);
-  talk.say(SubreaperCommand{SubreaperCommand::Kind::kill_all});
+  talk.send(SubreaperCommand{SubreaperCommand::Kind::kill_all});
   REQUIRE(eventually([&] {
-    const auto news = talk.hear_news();
+    const auto news = talk.receive_news();
     return news && news->kind == SubreaperNews::Kind::gone;
   }));
   CHECK(ask(0) <= 0);
   CHECK(ask(1) > 0);
-  talk.say(SubreaperCommand{SubreaperCommand::Kind::kill_all});
+  talk.send(SubreaperCommand{SubreaperCommand::Kind::kill_all});
   talk.take_socket().reset();
   CHECK(eventually([&] { return has_ended(process->pidfd); }));
 }

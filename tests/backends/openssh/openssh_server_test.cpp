@@ -108,7 +108,7 @@ TEST_CASE("a new host key is added to known_hosts where the settings accept new 
   const std::string file = fixture.server.known_hosts().string();
   write_file(file, "");
   std::vector<std::string> said;
-  fixture.options.say = [&](const std::string& line) { said.push_back(line); };
+  fixture.options.print = [&](const std::string& line) { said.push_back(line); };
   fixture.options.settings_of = [&](const Host&, const auto& on_settings) {
     on_settings(HostSettings{
         .server = "a server", .new_host_key = NewHostKey::accepted, .known_hosts_file = file});

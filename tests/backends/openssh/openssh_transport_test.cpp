@@ -237,7 +237,7 @@ TEST_CASE("settings that cannot be told end the link before ssh is started") {
 TEST_CASE("a new key that ssh was allowed to accept is said, in the words of the other transport") {
   OpensshFixture fixture;
   std::vector<std::string> said;
-  fixture.options.say = [&](const std::string& line) { said.push_back(line); };
+  fixture.options.print = [&](const std::string& line) { said.push_back(line); };
   fixture.options.settings_of = [](const Host&, const auto& on_settings) {
     on_settings(HostSettings{.server = "a server",
                              .new_host_key = NewHostKey::accepted,
@@ -261,7 +261,7 @@ TEST_CASE("a new key that ssh was allowed to accept is said, in the words of the
 TEST_CASE("a new key that is accepted for 'StrictHostKeyChecking no' is warned of once") {
   OpensshFixture fixture;
   std::vector<std::string> said;
-  fixture.options.say = [&](const std::string& line) { said.push_back(line); };
+  fixture.options.print = [&](const std::string& line) { said.push_back(line); };
   fixture.options.settings_of = [](const Host&, const auto& on_settings) {
     on_settings(HostSettings{.server = "a server", .new_host_key = NewHostKey::accepted_for_no});
   };

@@ -31,7 +31,7 @@ struct ConfirmedKey {
     output_of("SSH_AUTH_SOCK=" + socket + " ssh-add -q -c " + key + " 2>&1");
   }
   bool is_asked() const { return std::filesystem::exists(folder.path() / "asked"); }
-  void say(const std::string& word) const { write_file(folder.path() / word, ""); }
+  void print(const std::string& word) const { write_file(folder.path() / word, ""); }
 
   TemporaryFolder folder;
   std::string socket;
@@ -74,7 +74,7 @@ TEST_CASE(
     return fixture.loop.now() > asked + fixture.options.login_timeout + 200ms || probe.closed;
   }));
   CHECK(probe.opened == 0);
-  fixture.confirmed.say("confirm");
+  fixture.confirmed.print("confirm");
   CHECK(comes([&] { return probe.opened || probe.closed; }));
   INFO(probe.error() << fixture.server.log());
   CHECK(probe.opened == 1);
@@ -91,7 +91,7 @@ TEST_CASE("a key that nobody confirms is given up, and one that is refused is re
     reason = "gave no valid answer within 2 s";
   }
   SECTION("they say no") {
-    fixture.confirmed.say("refuse");
+    fixture.confirmed.print("refuse");
     reason = "refused to sign with ssh-agent's key 'test'";
   }
   SshTransport transport(fixture.loop, fixture.options);
@@ -100,7 +100,7 @@ TEST_CASE("a key that nobody confirms is given up, and one that is refused is re
   write_file(fixture.server.authorized_keys(), public_line(fixture.confirmed.key) + "\n");
   CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), reason));
-  fixture.confirmed.say("refuse");
+  fixture.confirmed.print("refuse");
 }
 
 TEST_CASE("a server that loses patience while a key is confirmed is named") {
@@ -116,7 +116,7 @@ TEST_CASE("a server that loses patience while a key is confirmed is named") {
   CHECK(loop_until(fixture.loop, [&] { return probe.closed.has_value(); }));
   CHECK(contains(probe.error(), "while ssh-agent's key 'test' was waited for to sign"));
   CHECK(contains(probe.error(), "LoginGraceTime"));
-  fixture.confirmed.say("refuse");
+  fixture.confirmed.print("refuse");
 }
 
 TEST_CASE("a launch that is given up does not wait for an agent that hangs") {
@@ -129,7 +129,7 @@ TEST_CASE("a launch that is given up does not wait for an agent that hangs") {
     CHECK(loop_until(fixture.loop, [&] { return fixture.confirmed.is_asked(); }));
   }
   SUCCEED("the transport has gone although nobody has confirmed or refused");
-  fixture.confirmed.say("refuse");
+  fixture.confirmed.print("refuse");
 }
 
 TEST_CASE("a known_hosts file that cannot be read in time is named, and blocks nothing") {

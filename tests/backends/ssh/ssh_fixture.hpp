@@ -22,7 +22,7 @@ struct SshFixture {
     options.known_hosts_files = {server.known_hosts().string()};
     options.default_user = current_user();
     options.agent = packed_agent(fake_binary);
-    options.say = [this](const std::string& line) { said.push_back(line); };
+    options.print = [this](const std::string& line) { said.push_back(line); };
   }
 
   // ssh itself reads the configuration, but looks for it where the user database says.

@@ -121,7 +121,7 @@ struct HandJournal final : Journal {
   void look(std::function<void()> then) override { looks.push_back(std::move(then)); }
   bool is_displaced() const override { return is_taken; }
   /// All that wait to be told whose it is.
-  void tell_looks() {
+  void report_looks() {
     for (const auto& then : std::exchange(looks, {})) then();
   }
   std::vector<std::function<void()>> looks;

@@ -732,7 +732,7 @@ TEST_CASE("a launcher that hears of a later one does nothing any more, whichever
   }
   CHECK(hosts.others.empty());
   CHECK(hosts.journal.looks.size() == 1);
-  hosts.journal.tell_looks();
+  hosts.journal.report_looks();
   REQUIRE(hosts.others.size() == 1);
   CHECK(hosts.others.front().by == "process 7 on 'b'");
   CHECK(hosts.others.front().host == hosts.plan.trial.hosts[1].host.name);
@@ -762,7 +762,7 @@ TEST_CASE("a host that tells of a later launcher is not believed where the journ
   hosts.link(2).say(message::Displaced{3, "process 8 on 'b'"});
   CHECK(hosts.journal.looks.size() == 1);
   CHECK(hosts.link(0).all<message::Stop>().empty());
-  hosts.journal.tell_looks();
+  hosts.journal.report_looks();
   CHECK(hosts.others.empty());
   CHECK(hosts.driver->displacement() == nullptr);
   // The run ends as where a host is lost.
@@ -787,13 +787,13 @@ TEST_CASE("what the journal says of another launcher is heard once, and not afte
   SECTION("found by an entry that was not written") {
     hosts.journal.is_taken = true;
     hosts.driver->displace({});
-    hosts.journal.tell_looks();
+    hosts.journal.report_looks();
     REQUIRE(hosts.others.size() == 1);
     CHECK(hosts.others.front().by == "process 7 on 'b'");
   }
   SECTION("after the driver has gone") {
     hosts.driver.reset();
-    hosts.journal.tell_looks();
+    hosts.journal.report_looks();
     CHECK(hosts.others.empty());
   }
 }

@@ -182,7 +182,7 @@ void QueueWorld::hear(int task) {
   if (t.is_done || t.has_run) return;
   for (std::size_t i = 0; i < t.links.size(); ++i)
     if (t.links[i] && t.links[i]->is_on_host && !t.links[i]->is_silent)
-      t.waiter->heard(static_cast<int>(i), time_.now());
+      t.waiter->note_sign_of_life(static_cast<int>(i), time_.now());
   after(host_sign_of_life, [this, task] { hear(task); });
 }
 
@@ -215,17 +215,17 @@ void QueueWorld::perform(int task, const waiter_action::Send& action) {
   if (const auto& link = t.links[static_cast<std::size_t>(action.host)]) send_ticket(link);
 }
 
-void QueueWorld::perform(int task, const waiter_action::TellLost&) {
+void QueueWorld::perform(int task, const waiter_action::ReportLost&) {
   if (!at(task).is_dead) ++counts_.lost_hosts;
   ++at(task).losses;
 }
 
 // Clocks of hosts are as wrong here as they like.
-void QueueWorld::perform(int, const waiter_action::TellClocks& action) {
+void QueueWorld::perform(int, const waiter_action::ReportClocks& action) {
   REQUIRE(action.ahead != action.behind);
 }
 
-void QueueWorld::perform(int task, const waiter_action::TellPassed&) {
+void QueueWorld::perform(int task, const waiter_action::ReportPassed&) {
   ++counts_.passed;
   ++at(task).passes;
 }

@@ -125,10 +125,10 @@ class QueueWorld {
   void perform(int task, const waiter_action::Close& action);
   void perform(int task, const waiter_action::Send& action);
   void perform(int task, const waiter_action::Plan& action);
-  void perform(int task, const waiter_action::TellPlace&) { (void)task; }
-  void perform(int task, const waiter_action::TellLost& action);
-  void perform(int task, const waiter_action::TellClocks& action);
-  void perform(int task, const waiter_action::TellPassed& action);
+  void perform(int task, const waiter_action::ReportPlace&) { (void)task; }
+  void perform(int task, const waiter_action::ReportLost& action);
+  void perform(int task, const waiter_action::ReportClocks& action);
+  void perform(int task, const waiter_action::ReportPassed& action);
   void perform(int task, const waiter_action::GiveUp& action);
   void send_ticket(const std::shared_ptr<Link>& link);
   void ticket_came(const std::shared_ptr<Link>& link, const Ticket& ticket);

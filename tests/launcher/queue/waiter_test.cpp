@@ -35,13 +35,13 @@ std::string wants(Waiter& waiter) {
     std::string operator()(const waiter_action::Close& a) { return of("close", a.host); }
     std::string operator()(const waiter_action::Send& a) { return of("send", a.host); }
     std::string operator()(const waiter_action::Plan&) { return "plan"; }
-    std::string operator()(const waiter_action::TellPlace&) { return "place"; }
-    std::string operator()(const waiter_action::TellLost& a) { return of("lost", a.host); }
-    std::string operator()(const waiter_action::TellClocks& a) {
+    std::string operator()(const waiter_action::ReportPlace&) { return "place"; }
+    std::string operator()(const waiter_action::ReportLost& a) { return of("lost", a.host); }
+    std::string operator()(const waiter_action::ReportClocks& a) {
       return of("clock of", a.ahead) + " is ahead of " + std::to_string(a.behind) + " by " +
              std::to_string(a.lead / 1s) + " s" + (a.is_passed_over ? " and passed over" : "");
     }
-    std::string operator()(const waiter_action::TellPassed& a) {
+    std::string operator()(const waiter_action::ReportPassed& a) {
       return of(("pass " + a.other.order.task + " on").c_str(), a.host);
     }
     std::string operator()(const waiter_action::GiveUp& a) {
@@ -214,7 +214,7 @@ TEST_CASE("hosts that were there are waited for, but not for ever") {
 
 TEST_CASE("a host that says nothing any more is lost, one that says that it lives is not") {
   Waiter waiter = standing(2);
-  waiter.heard(0, 20s);
+  waiter.note_sign_of_life(0, 20s);
   waiter.tick(31s);
   CHECK(wants(waiter) == "close 1, lost 1, plan");
   CHECK(waiter.stands_on(0));
@@ -298,7 +298,7 @@ TEST_CASE("a ticket that may still become later is waited for") {
 TEST_CASE("a plan is made again when a host has something new to say, and not before") {
   Waiter waiter = standing(1);
   waiter.tick(2s);
-  waiter.heard(0, 3s);
+  waiter.note_sign_of_life(0, 3s);
   CHECK(wants(waiter) == "");
   waiter.reported(0, 100, {}, 4s);
   CHECK(wants(waiter) == "plan");
@@ -345,7 +345,7 @@ TEST_CASE("a deadline that has passed is not asked for again") {
     if (!waiter.next_deadline()) break;
     CHECK(*waiter.next_deadline() > now);
     now = *waiter.next_deadline();
-    waiter.heard(0, now);
+    waiter.note_sign_of_life(0, now);
   }
   CHECK(waiter.is_over());
 }
@@ -449,11 +449,11 @@ TEST_CASE("who leaves alone what lies free for him is passed on that host") {
   CHECK(waiter.place().number == 2);
   report(0, 200s, 1);  // somebody has taken one meanwhile
   report(0, 210s, 2);
-  waiter.heard(1, 210s);
+  waiter.note_sign_of_life(1, 210s);
   CHECK(waiter.next_deadline() == Instant(240s));  // of silence
   for (auto now = 230s; now < 510s; now += 20s) {
-    waiter.heard(0, now);
-    waiter.heard(1, now);
+    waiter.note_sign_of_life(0, now);
+    waiter.note_sign_of_life(1, now);
     waiter.tick(now);
   }
   CHECK(wants(waiter) == "");

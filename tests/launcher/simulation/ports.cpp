@@ -72,7 +72,7 @@ std::unique_ptr<HostLink> FakeTransport::open(const Host&, const AgentCall& call
   return std::make_unique<Link>(supervisor_, made);
 }
 
-void FakeTransport::tell_opened(Connection& connection) {
+void FakeTransport::report_opened(Connection& connection) {
   supervisor_.run([this, &connection] {
     if (is_wanted(connection)) connection.events.on_open({address_of(connection.host), "ssh"});
   });
@@ -115,7 +115,7 @@ void FakeTransport::log_in(Connection& connection) {
   if (is_cut(connection))
     return time_.at(time_.now() + 1s, [this, &connection] { log_in(connection); });
   const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
-  if (connection.is_sweep) return tell_sweep(connection);
+  if (connection.is_sweep) return report_sweep(connection);
   if (!fake.was_connected()) return answer(connection, message::NoAgent{fake.boot_id()});
   if (!fake.dead() && !fake.gone_at()) return join(connection);
   if (!fake.dead() && fake.has_stuck())
@@ -128,18 +128,18 @@ void FakeTransport::join(Connection& connection) {
   connection.is_open = true;
   for (std::string& bytes : std::exchange(connection.waiting, {}))
     connection.to_host.send(std::move(bytes));
-  tell_opened(connection);
+  report_opened(connection);
 }
 
 // In place of an agent.
 void FakeTransport::answer(Connection& connection, const Message& what) {
   connection.from_host.send(frame_of(what));
   connection.from_host.close();
-  tell_opened(connection);
+  report_opened(connection);
 }
 
 // What a killed agent has left its guard has ended by now, but for what nothing can end.
-void FakeTransport::tell_sweep(Connection& connection) {
+void FakeTransport::report_sweep(Connection& connection) {
   const FakeHost& fake = hosts_[static_cast<std::size_t>(connection.host)];
   SweepReport report;
   report.is_running = fake.was_connected() && !fake.dead() && !fake.gone_at();
@@ -147,7 +147,7 @@ void FakeTransport::tell_sweep(Connection& connection) {
     report.survivors.push_back({100, 0, "true"});
   connection.from_host.send(encode_sweep_report(report) + "\n");
   connection.from_host.close();
-  tell_opened(connection);
+  report_opened(connection);
 }
 
 void FakeTransport::break_connections(int host, const Break& how) {
@@ -218,7 +218,7 @@ std::uint64_t CheckedOutput::take(OutputChunk chunk, nanoseconds age) {
       ++synced_;
     else
       sync(piece);
-    tell_kept_later();
+    report_kept_later();
     return taken_;
   }
   if (waiting_.empty()) first_since_ = time_.now();
@@ -277,7 +277,7 @@ void CheckedOutput::look() {
   if (is_end_near_) has_given_up_ = logs_.is_sync_given_up = true;
   give_up();
   if (is_end_near_) synced_ = taken_;
-  tell_kept_later();
+  report_kept_later();
 }
 
 // The disk may have the first of them at last; the next attempt does not wait for that.
@@ -300,7 +300,7 @@ bool CheckedOutput::is_hurried(const Piece& piece) const {
   return hurried != hurried_.end() && piece.id.of.attempt <= hurried->second;
 }
 
-void CheckedOutput::tell_kept_later() {
+void CheckedOutput::report_kept_later() {
   time_.at(time_.now(), [this] { supervisor_.run([this] { on_kept_(); }); });
 }
 

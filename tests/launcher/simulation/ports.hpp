@@ -60,7 +60,7 @@ class FakeTransport final : public Transport {
   bool is_wanted(const Connection& connection) const {
     return connection.is_wanted && !supervisor_.is_dead();
   }
-  void tell_opened(Connection& connection);
+  void report_opened(Connection& connection);
   const HostScript& script_of(const Connection& connection) const {
     return scenario_.hosts[static_cast<std::size_t>(connection.host)];
   }
@@ -70,7 +70,7 @@ class FakeTransport final : public Transport {
   void log_in(Connection& connection);
   void join(Connection& connection);
   void answer(Connection& connection, const Message& what);
-  void tell_sweep(Connection& connection);
+  void report_sweep(Connection& connection);
   void fail_later(Connection& connection, nanoseconds delay, const char* why);
 
   VirtualTime& time_;
@@ -138,7 +138,7 @@ class CheckedOutput final : public OutputSink {
   bool is_hurried(const Piece& piece) const;
   void lose(const Piece& piece);
   bool is_of_no_use(const Piece& piece) const;
-  void tell_kept_later();
+  void report_kept_later();
 
   VirtualTime& time_;
   MortalProcess& supervisor_;
