@@ -141,8 +141,8 @@ void AttemptDriver::await_memory(GpuMemoryWait::Then then) {
 // with the result of the check, once all processes it has left are gone.
 void AttemptDriver::report_checked(const std::shared_ptr<CheckedHost>& host) {
   is_checking_ = false;
-  const bool has_remains = subreaper_.was_killed() && !gone_;
-  if (has_remains && !is_killing_) {
+  const bool has_leftovers = subreaper_.was_killed() && !gone_;
+  if (has_leftovers && !is_killing_) {
     checked_early_ = host;
     return;
   }
@@ -238,7 +238,7 @@ void AttemptDriver::release_ports() {
 
 void AttemptDriver::start_rank(int rank) {
   starting_.insert(rank);
-  if (survivors_) return call_soon([this] { fail_what_waits(); });
+  if (survivors_) return call_soon([this] { fail_waiting_ranks(); });
   starter_.start(rank);
   report_blocked();
 }
@@ -410,13 +410,13 @@ void AttemptDriver::settle() {
   starter_.forget_waiting();
   work_.reset();
   for (const auto& [rank, worker] : workers_) worker->drain();
-  end_what_is_gone();
-  if (!is_killing_) fail_what_waits();
+  end_lost_ranks();
+  if (!is_killing_) fail_waiting_ranks();
   finish_kill();
 }
 
 // A subreaper may be killed after it has reaped a rank and before it has reported the end.
-void AttemptDriver::end_what_is_gone() {
+void AttemptDriver::end_lost_ranks() {
   for (const auto& [rank, worker] : workers_) {
     const bool survives =
         std::any_of(survivors_->begin(), survivors_->end(),
@@ -427,7 +427,7 @@ void AttemptDriver::end_what_is_gone() {
 }
 
 // The subreaper, which would have started these ranks, was killed.
-void AttemptDriver::fail_what_waits() {
+void AttemptDriver::fail_waiting_ranks() {
   for (const int rank : std::set<int>(starting_))
     rank_not_started(rank, Error{ErrorClass::host, {end_of_subreaper()}});
   if (!std::exchange(is_checking_, false)) return;

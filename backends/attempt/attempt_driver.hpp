@@ -89,8 +89,8 @@ class AttemptDriver {
   void note_hanging_check();
   void settle_soon();
   void settle();
-  void end_what_is_gone();
-  void fail_what_waits();
+  void end_lost_ranks();
+  void fail_waiting_ranks();
   void fail_check(std::vector<Diagnostic> problems);
   void give_up_cleaning();
   std::string hanging_call() const;

@@ -99,7 +99,7 @@ std::set<unsigned> users_of_descendants() {
 }
 
 // In a user namespace, all users that it does not map have the overflow uid.
-bool may_be_anybody(unsigned uid) {
+bool is_overflow_uid(unsigned uid) {
   unsigned overflow = 65'534;
   unsigned first = 0;
   unsigned outside = 0;
@@ -134,7 +134,7 @@ std::vector<PortListener> listeners() {
 
 ListenerOwner owner_of_listener(const PortListener& listener) {
   if (listener.uid == ::geteuid()) return ListenerOwner::ours;
-  if (listener.uid == 0 || may_be_anybody(listener.uid)) return ListenerOwner::unknown;
+  if (listener.uid == 0 || is_overflow_uid(listener.uid)) return ListenerOwner::unknown;
   // Ranks may run as other users (sudo, su, the users of a container).
   return users_of_descendants().contains(listener.uid) ? ListenerOwner::ours : ListenerOwner::other;
 }

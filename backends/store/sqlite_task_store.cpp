@@ -94,7 +94,7 @@ Result<void> SqliteTaskStore::start_over(const TaskRecord& task) {
   const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(task.id);
   if (own == impl_->own_tasks.end()) return not_ours(task.id);
-  if (auto ours = impl_->check_ours(task.id, own->second); !ours) return ours;
+  if (auto ours = impl_->check_ownership(task.id, own->second); !ours) return ours;
   const std::string logs = impl_->log_directory(task.id);
   for (const std::string& name : names_in(FolderReader(logs)))
     (void)::unlink(fmt::format("{}/{}", logs, name).c_str());
@@ -121,7 +121,7 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   if (task.state != own->second.state && !is_legal_change(own->second.state, task.state))
     return fail(ErrorClass::bug, fmt::format("task '{}' cannot go from {} to {}", task.id,
                                              to_string(own->second.state), to_string(task.state)));
-  if (auto ours = impl_->check_ours(task.id, own->second); !ours) return ours;
+  if (auto ours = impl_->check_ownership(task.id, own->second); !ours) return ours;
   own->second.lock->touch();
   const bool is_end = is_final(task.state);
   const auto end_written = is_end ? write_task_end(impl_->end_file(task.id), task) : Result<void>();
@@ -151,7 +151,7 @@ Result<void> SqliteTaskStore::update(const TaskRecord& task) {
 
 /// Fails if another process has adopted the task or written into its journal. A registry that is
 /// locked at this moment is not an error here: the next call waits for it and reports it.
-Result<void> SqliteTaskStore::Impl::check_ours(const std::string& id, OwnTask& own) {
+Result<void> SqliteTaskStore::Impl::check_ownership(const std::string& id, OwnTask& own) {
   database->setBusyTimeout(0);
   (void)find_displaced(id, own);
   database->setBusyTimeout(registry_wait_ms);
@@ -160,7 +160,7 @@ Result<void> SqliteTaskStore::Impl::check_ours(const std::string& id, OwnTask& o
 }
 
 Result<bool> SqliteTaskStore::Impl::find_displaced(const std::string& id, OwnTask& own) {
-  own.is_displaced = own.is_displaced || !own.lock->is_ours();
+  own.is_displaced = own.is_displaced || !own.lock->is_owner();
   if (own.is_displaced) return true;
   return guarded([&]() -> Result<bool> {
     own.is_displaced = next_entry(*database, id) > own.next_entry;
@@ -201,7 +201,7 @@ Result<void> SqliteTaskStore::append_journal(const std::string& id, const std::s
     return fail(ErrorClass::no_input, fmt::format("the journal of task '{}' is full", id));
   return impl_->guarded([&]() -> Result<void> {
     OwnTask& task = own->second;
-    task.is_displaced = task.is_displaced || !task.lock->is_ours() ||
+    task.is_displaced = task.is_displaced || !task.lock->is_owner() ||
                         !insert_entry(*impl_->database, id, task.next_entry, entry, durable);
     if (task.is_displaced) return displaced(id);
     ++own->second.next_entry;
@@ -229,7 +229,7 @@ std::function<bool()> SqliteTaskStore::own_mark(const std::string& id) const {
   if (own != impl_->own_tasks.end()) mark = own->second.lock;
   return [mark] {
     const auto lock = mark.lock();
-    return !lock || lock->is_ours();
+    return !lock || lock->is_owner();
   };
 }
 
@@ -254,7 +254,7 @@ Result<void> SqliteTaskStore::Impl::write(const TaskRecord& task) {
 void SqliteTaskStore::note_alive(const std::string& id) {
   const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(id);
-  if (own == impl_->own_tasks.end() || !impl_->check_ours(id, own->second)) return;
+  if (own == impl_->own_tasks.end() || !impl_->check_ownership(id, own->second)) return;
   own->second.lock->touch();
 }
 

@@ -54,7 +54,7 @@ struct SqliteTaskStore::Impl {
   void remove_directories(const std::string& id) const;
   TaskRecord with_actual_state(TaskRecord task);
   Result<void> write(const TaskRecord& task);
-  Result<void> check_ours(const std::string& id, OwnTask& own);
+  Result<void> check_ownership(const std::string& id, OwnTask& own);
   Result<bool> find_displaced(const std::string& id, OwnTask& own);
   void settle(const std::string& id);
   Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);

@@ -112,7 +112,7 @@ void TaskLock::sign() {
   signature_ = signature_in(file_.get()).value_or("");
 }
 
-bool TaskLock::is_ours() const {
+bool TaskLock::is_owner() const {
   struct stat own {};
   struct stat named {};
   if (::fstat(file_.get(), &own) != 0 || ::stat(path_.c_str(), &named) != 0) return true;

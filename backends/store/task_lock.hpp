@@ -25,12 +25,12 @@ class TaskLock {
   /// Notes in the file that its owner lives at this moment (`last_noted`).
   void touch();
   /// Writes a new signature into the file. This displaces an earlier owner also where locks do not
-  /// exclude each other, as on some network file systems: `is_ours` is then false for the earlier
+  /// exclude each other, as on some network file systems: `is_owner` is then false for the earlier
   /// owner.
   void sign();
   /// False once another process has signed the file at this path, or replaced it. True when the
   /// file is gone.
-  bool is_ours() const;
+  bool is_owner() const;
 
  private:
   TaskLock(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}

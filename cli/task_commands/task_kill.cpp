@@ -137,7 +137,7 @@ std::optional<ExitCode> report_without_supervisor(const TaskRecord& task) {
 }
 
 // The error for a live launcher that does not answer.
-Error unheard(const TaskRecord& task) {
+Error unanswered_error(const TaskRecord& task) {
   if (task.state == TaskState::waiting)
     return make_error(ErrorClass::busy,
                       fmt::format("task {} waits for slots, and has no trials yet", task.id),
@@ -175,7 +175,7 @@ ExitCode kill_trial(const std::string& prefix, int trial) {
   task = (*store)->find(id);
   if (!task) return report(task.error());
   const auto code = report_without_supervisor(*task);
-  return code ? *code : report(unheard(*task));
+  return code ? *code : report(unanswered_error(*task));
 }
 
 ExitCode task_kill_command(const TaskKillFlags& flags) {

@@ -67,7 +67,7 @@ bool Agent::has_processes() const {
 }
 
 // A running attempt or a surviving process of this trial, in words.
-std::optional<std::string> Agent::what_is_left_of(int trial) const {
+std::optional<std::string> Agent::leftovers_of(int trial) const {
   for (const auto& [id, attempt] : attempts_) {
     if (id.trial != trial) continue;
     if (!attempt.is_finished())
@@ -81,7 +81,7 @@ std::optional<std::string> Agent::what_is_left_of(int trial) const {
 
 // There must never be two live processes of one rank and trial.
 std::optional<std::string> Agent::reason_against(AttemptId of) const {
-  if (auto left = what_is_left_of(of.trial)) return left;
+  if (auto left = leftovers_of(of.trial)) return left;
   if (failure_) return "its agent has failed: " + failure_->reason;
   return std::nullopt;
 }
@@ -191,7 +191,7 @@ void Agent::receive(const message::DropLeases& m) {
     attempt->drop_leases();
     return take_actions(*attempt);
   }
-  if (!what_is_left_of(m.of.trial) && holding_.erase(m.of.trial) > 0)
+  if (!leftovers_of(m.of.trial) && holding_.erase(m.of.trial) > 0)
     act(agent_action::EndLeases{m.of.trial});
 }
 

@@ -134,7 +134,7 @@ class Agent {
   }
   /// Moves the attempt's actions to the agent's; drops its messages while there is no supervisor.
   void take_actions(AgentAttempt& attempt);
-  std::optional<std::string> what_is_left_of(int trial) const;
+  std::optional<std::string> leftovers_of(int trial) const;
   /// Why an attempt cannot begin now beside the existing ones; nothing: it can.
   std::optional<std::string> reason_against(AttemptId of) const;
   void provide_context(AgentAttempt& attempt);

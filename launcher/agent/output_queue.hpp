@@ -136,7 +136,7 @@ class OutputQueue {
   void write(std::uint64_t number);
   void release_room(std::uint64_t offset, std::uint64_t size);
   void read_ahead();
-  void may_use_disk_again();
+  void resume_disk();
   bool is_out_of_disk() const { return rule_.limit == 0 || is_disk_used_up_; }
   void handle(const spool_answer::Opened& answer);
   void handle(const spool_answer::Written& answer);

@@ -42,7 +42,7 @@ void OutputQueue::spill() {
     work_.emplace_back(spool_work::Open{rule_.limit});
     return;
   }
-  may_use_disk_again();
+  resume_disk();
   while (!is_disk_used_up_ && memory_ - writing_ > capacity_ / 2 && writing_ < most_writing) {
     const auto number = next_to_spill();
     if (!number) return;
@@ -55,7 +55,7 @@ void OutputQueue::spill() {
 
 // Once the disk is used up, a part of it has to be free again, so that the reported state changes
 // seldom.
-void OutputQueue::may_use_disk_again() {
+void OutputQueue::resume_disk() {
   if (limit_ > 0 && now_ >= next_try_ && on_disk_ <= limit_ - limit_ / 8) is_disk_used_up_ = false;
 }
 

@@ -191,7 +191,7 @@ milliseconds Connections::silence_limit(const Host& host) const {
 }
 
 // Schedules the next check of this host.
-void Connections::schedule_check(int host) { checks_.look(host, next_check(of(host))); }
+void Connections::schedule_check(int host) { checks_.schedule(host, next_check(of(host))); }
 
 void Connections::handle(const connection_event::Tick&) {
   while (const auto host = checks_.take_due(now_)) {

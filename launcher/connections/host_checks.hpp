@@ -18,13 +18,13 @@ class HostChecks {
   explicit HostChecks(std::size_t hosts) : due_(hosts) {}
 
   /// Checks this host at `due` or sooner.
-  void look(int host, Instant due) {
+  void schedule(int host, Instant due) {
     auto& known = due_[static_cast<std::size_t>(host)];
     if (known && *known <= due) return;
     known = due;
     queue_.emplace(due, host);
   }
-  /// The next host that is due; it is not checked again until `look`.
+  /// The next host that is due; it is not checked again until `schedule`.
   std::optional<int> take_due(Instant now) {
     while (!queue_.empty() && queue_.top().first <= now) {
       const auto [due, host] = queue_.top();

@@ -25,7 +25,7 @@ void TaskDriver::resume() {
   if (work_.is_search) return resume_search();
   const TrialReplay& replay = work_.resume->replay.first();
   const bool is_met = is_to_be_met(work_.resume->replay, replay);
-  first().look_back(*work_.resume);
+  first().load_replay(*work_.resume);
   if (ports_.open_context && (task().may_restart() || !is_met)) deliver_context();
   may_need_goodbye_ = !is_met;
   meet({&first()}, first().hosts().of_task());
@@ -48,7 +48,7 @@ void TaskDriver::resume_trials(std::vector<ResumedTrial> trials) {
     each.work.is_left = true;
     drivers.push_back(
         &make_trial(std::move(each.work), std::make_unique<Hooks>(std::move(each.hooks))));
-    drivers.back()->look_back(*work_.resume);
+    drivers.back()->load_replay(*work_.resume);
   }
   std::vector<int> hosts;
   for (int host = 0; host < connections_.count(); ++host)
@@ -84,7 +84,7 @@ void TaskDriver::meet(const std::vector<TrialDriver*>& trials, const std::vector
   for (TrialDriver* trial : trials) {
     const TrialReplay& left = replay.trials.at(trial->trial().trial);
     if (!is_to_be_met(replay, left) && trial->task().attempts().back() == AttemptState::running)
-      trial->begin_anew();
+      trial->restart_attempt();
   }
   settle();
 }

@@ -292,7 +292,7 @@ void TrialDriver::begin_attempt() {
   for (const int signal : stops_) feed(run_event::StopRequested{signal});
   if (has_run_ended_) return;
   for (int node = 0; node < hosts_.count(); ++node) {
-    want_host(node);
+    request_host(node);
     if (means_.connections.is_up(of_task(node))) feed(host_news::Up{node});
   }
 }
@@ -300,7 +300,7 @@ void TrialDriver::begin_attempt() {
 // Lost hosts are already looked for during the delay.
 void TrialDriver::perform(const task_action::AnnounceRestart& action) {
   hooks_.on_restart(action);
-  for (int node = 0; node < hosts_.count(); ++node) want_host(node);
+  for (int node = 0; node < hosts_.count(); ++node) request_host(node);
 }
 
 message::Prepare TrialDriver::prepare_message(int node) const {
@@ -447,7 +447,7 @@ void TrialDriver::write(JournalRecord record, JournalWriter::Durable durable,
                           });
 }
 
-void TrialDriver::want_host(int node) {
+void TrialDriver::request_host(int node) {
   const int host = of_task(node);
   means_.connections.want(host, now());
   if (!means_.connections.is_expected(host))
@@ -472,7 +472,7 @@ void TrialDriver::perform(const run_action::Keep& action) {
 
 // Metrics in these logs were counted already. A match of a log policy may not have been reported,
 // and a reported one may not have been recorded.
-void TrialDriver::look_back(TaskResumption& resumption) {
+void TrialDriver::load_replay(TaskResumption& resumption) {
   const TrialReplay& replay = resumption.replay.trials.at(trial_.trial);
   TrialLeft& left = resumption.left[trial_.trial];
   is_hopeless_ = replay.is_hopeless;

@@ -86,11 +86,11 @@ class TrialDriver {
   void start();
 
   // Instead of `start`, when resuming after another supervisor:
-  void look_back(TaskResumption& resumption);
+  void load_replay(TaskResumption& resumption);
   /// Adopts an attempt that may run, or that was ending; all its hosts are adopted with it.
   void adopt_run(const Replay& task);
   /// Begins the attempt again that was only prepared.
-  void begin_anew() { perform(task_action::BeginAttempt{task_.attempt()}); }
+  void restart_attempt() { perform(task_action::BeginAttempt{task_.attempt()}); }
 
   /// News of a host of the task.
   void handle(HostNews news);
@@ -131,7 +131,7 @@ class TrialDriver {
   void write(JournalRecord record, JournalWriter::Durable durable,
              std::function<void()> then = nullptr);
   void begin_attempt();
-  void want_host(int node);
+  void request_host(int node);
   void allow_start();
   void send_go(int node);
   void report_logins();

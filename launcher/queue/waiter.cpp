@@ -65,7 +65,7 @@ void Waiter::reported(int host, std::int64_t arrived_ns, std::vector<Ticket> oth
   h.arrived_ns = arrived_ns;
   h.others = std::move(others);
   h.idle_slots = idle_slots;
-  alone_since_.reset();
+  no_host_since_.reset();
   if (!first_arrival_) first_arrival_ = now;
   // While others are before it on this host, nothing is planned with it.
   if (is_new || is_turn_on(host)) has_news_ = true;
@@ -96,12 +96,12 @@ void Waiter::leave(int host, const Error& why, Instant now) {
   h.open_at = now + h.back_off;
   if (is_news) actions_.emplace_back(waiter_action::ReportLost{host, why});
   if (is_news) has_news_ = true;
-  if (stands_anywhere()) return;
-  if (!alone_since_) alone_since_ = now;
+  if (has_any_ticket()) return;
+  if (!no_host_since_) no_host_since_ = now;
   if (!first_arrival_ && are_all_known()) end(why);
 }
 
-bool Waiter::stands_anywhere() const {
+bool Waiter::has_any_ticket() const {
   return std::any_of(hosts_.begin(), hosts_.end(),
                      [](const OfHost& host) { return host.state == State::standing; });
 }
@@ -118,7 +118,7 @@ void Waiter::send_all() {
 
 // Done once: a host that answers later has to accept the order.
 void Waiter::settle(Instant now) {
-  if (is_over_ || own_.is_final || !stands_anywhere()) return;
+  if (is_over_ || own_.is_final || !has_any_ticket()) return;
   if (!are_all_known() && now < *first_arrival_ + timing_.settle_limit) return;
   std::vector<std::int64_t> arrivals;
   for (const OfHost& host : hosts_)
@@ -250,14 +250,14 @@ void Waiter::consider(Instant now) {
   if (is_over_ || !own_.is_final) return;
   step_behind(now);
   pass(now);
-  if (!stands_anywhere()) return;
+  if (!has_any_ticket()) return;
   const PlaceInLine here = place();
   std::pair<int, std::string> known{here.number, here.before ? here.before->order.task : ""};
   if (told_place_ != known) {
     told_place_ = std::move(known);
     actions_.emplace_back(waiter_action::ReportPlace{});
   }
-  if (!has_news_ || is_taking_ || plan_at_ || !is_turn_anywhere()) return;
+  if (!has_news_ || is_taking_ || plan_at_ || !has_any_turn()) return;
   has_news_ = false;
   actions_.emplace_back(waiter_action::Plan{});
 }
@@ -300,9 +300,10 @@ void Waiter::tick(Instant now) {
         make_error(ErrorClass::busy,
                    fmt::format("nothing was free for {}",
                                short_duration_text(std::chrono::ceil<milliseconds>(*limit_)))));
-  if (alone_since_ && first_arrival_ && !is_taking_ && now >= *alone_since_ + timing_.nobody_limit)
+  if (no_host_since_ && first_arrival_ && !is_taking_ &&
+      now >= *no_host_since_ + timing_.no_host_limit)
     return end(make_error(ErrorClass::host, fmt::format("no host was reached for {}",
-                                                        duration_text(timing_.nobody_limit))));
+                                                        duration_text(timing_.no_host_limit))));
   consider(now);
 }
 
@@ -321,11 +322,11 @@ std::optional<Instant> Waiter::next_deadline() const {
     else
       at_latest(host.last_word +
                 (host.state == State::standing ? timing_.silence_limit : timing_.reach_limit));
-  if (first_arrival_ && !own_.is_final && stands_anywhere())
+  if (first_arrival_ && !own_.is_final && has_any_ticket())
     at_latest(*first_arrival_ + timing_.settle_limit);
   if (give_up_at_ && !is_taking_) at_latest(*give_up_at_);
-  if (alone_since_ && first_arrival_ && !is_taking_)
-    at_latest(*alone_since_ + timing_.nobody_limit);
+  if (no_host_since_ && first_arrival_ && !is_taking_)
+    at_latest(*no_host_since_ + timing_.no_host_limit);
   if (plan_at_) at_latest(*plan_at_);
   if (!own_.is_final) return next;
   for (const OfHost& host : hosts_)
@@ -345,7 +346,7 @@ bool Waiter::is_turn_on(int host) const {
                       [&](const Ticket& other) { return is_before_us(h, other); });
 }
 
-bool Waiter::is_turn_anywhere() const {
+bool Waiter::has_any_turn() const {
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
     if (is_turn_on(host)) return true;
   return false;

@@ -125,7 +125,7 @@ class Waiter {
     milliseconds pause{
         250};  ///< after slots that were planned with were taken; then twice that ...
     milliseconds longest_pause{5'000};
-    milliseconds nobody_limit{300'000};  ///< without any host in the line, after there was one
+    milliseconds no_host_limit{300'000};  ///< without any host in the line, after there was one
     /// Longer than a launch takes when it has its turn, including an upload to many hosts.
     milliseconds pass_limit{300'000};
   };
@@ -189,8 +189,8 @@ class Waiter {
   const OfHost& at(int host) const { return hosts_[static_cast<std::size_t>(host)]; }
   void open(int host, Instant now);
   void leave(int host, const Error& why, Instant now);
-  bool stands_anywhere() const;
-  bool is_turn_anywhere() const;
+  bool has_any_ticket() const;
+  bool has_any_turn() const;
   bool are_all_known() const;
   void send_all();
   void settle(Instant now);
@@ -212,7 +212,7 @@ class Waiter {
   std::int64_t unix_offset_ns_ = 0;  ///< offset of Unix time to `Instant`
   int steps_behind_ = 0;
   std::optional<Instant> first_arrival_;
-  std::optional<Instant> alone_since_;  ///< no host is in the line
+  std::optional<Instant> no_host_since_;  ///< no host is in the line
   std::optional<Instant> give_up_at_;
   /// Something changed since the last plan that may change its result.
   bool has_news_ = false;

@@ -25,7 +25,7 @@ void LeaseRound::expect(int host, Instant now) {
   ++h.answers_due;
   ++answers_due_;
   h.answer_by = now + timing_.answer_limit;
-  checks_.look(host, h.answer_by);
+  checks_.schedule(host, h.answer_by);
 }
 
 void LeaseRound::expect_no_more(OfHost& host) {
@@ -37,7 +37,7 @@ void LeaseRound::try_later(int host, Instant when) {
   try_no_more(at(host));
   at(host).try_at = when;
   ++tries_;
-  checks_.look(host, when);
+  checks_.schedule(host, when);
 }
 
 void LeaseRound::try_no_more(OfHost& host) {
@@ -109,12 +109,12 @@ void LeaseRound::answered(int host, std::vector<LeaseHolder> blockers, Instant n
 void LeaseRound::check(int host, Instant now) {
   OfHost& h = at(host);
   if (h.answers_due > 0) {
-    if (now < h.answer_by) return checks_.look(host, h.answer_by);
+    if (now < h.answer_by) return checks_.schedule(host, h.answer_by);
     expect_no_more(h);
     become(h, State::unknown);
     silent_.push_back(host);
   } else if (h.try_at) {
-    if (now < *h.try_at) return checks_.look(host, *h.try_at);
+    if (now < *h.try_at) return checks_.schedule(host, *h.try_at);
     take(host, now);
   }
 }

@@ -220,11 +220,11 @@ bool NetworkRound::is_best(int host) const {
 }
 
 std::string NetworkRound::words_of(const Host& host, const Looked& look) const {
-  constexpr int most_told = 4;
+  constexpr int most_listed = 4;
   int told = 0;
   std::string words;
   for (std::size_t i = 0; i < look.addresses.size(); ++i) {
-    if (look.addresses[i] == ProbeAnswer::reached || ++told > most_told) continue;
+    if (look.addresses[i] == ProbeAnswer::reached || ++told > most_listed) continue;
     const NetworkAddress& each =
         host.about.networks.addresses[static_cast<std::size_t>(host.order[i])];
     words += fmt::format("{}{}{} {}", words.empty() ? "" : ", ", each.address,

@@ -219,7 +219,7 @@ class Run {
     bool is_port_taken = false;
     bool is_output_blocked = false;
     bool has_no_stop_file = false;
-    int said_output_blocked = 0;  ///< number of reports
+    int output_blocked_reports = 0;  ///< number of reports
     bool has_agent_failed = false;
     bool has_told_ports = false;
     message::OwnStop own_stop = message::OwnStop::none;

@@ -12,8 +12,8 @@ namespace train {
 // Schedules the next check of this host.
 void Run::schedule_check(int host) {
   const HostRun& h = hosts_[host];
-  if (const auto deadline = prepare_deadline(h)) checks_.look(host, *deadline);
-  if (h.finish_by) checks_.look(host, *h.finish_by);
+  if (const auto deadline = prepare_deadline(h)) checks_.schedule(host, *deadline);
+  if (h.finish_by) checks_.schedule(host, *h.finish_by);
 }
 
 void Run::handle(const run_event::Tick&) {
@@ -29,7 +29,8 @@ void Run::check(int host) {
   const HostRun& h = hosts_[host];
   if (h.state == HostState::finished || h.state == HostState::failed) return;
   // A host that is away cannot report progress now; it gets time when it is back.
-  if (connections_.is_away(host)) return checks_.look(host, now_ + connections_.timing().heartbeat);
+  if (connections_.is_away(host))
+    return checks_.schedule(host, now_ + connections_.timing().heartbeat);
   if (const auto deadline = prepare_deadline(h); deadline && now_ >= *deadline)
     return let_go(host, not_ready(h));
   if (h.finish_by && now_ >= *h.finish_by)

@@ -11,13 +11,13 @@ namespace train {
 
 namespace {
 
-constexpr std::size_t most_told = 4;
+constexpr std::size_t most_listed = 4;
 
 // The text has no durations: a waiting user is told again only when the text changes.
 Error held_by_others(const std::vector<LeaseHolder>& blockers) {
   std::vector<Diagnostic> problems;
   for (const LeaseHolder& holder : blockers) {
-    if (problems.size() == most_told) break;
+    if (problems.size() == most_listed) break;
     if (holder.is_waiting) {
       problems.push_back({{}, {}, waiting_words_of(holder), {}});
       continue;

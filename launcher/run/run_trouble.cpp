@@ -81,12 +81,12 @@ void Run::receive(int host, const message::PortTaken& m) {
 
 // A launcher with a slow disk may enter and leave this state often: the number of notes is limited.
 void Run::receive(int host, const message::OutputBlocked& m) {
-  constexpr int most_said = 3;
+  constexpr int most_blocked_reports = 3;
   HostRun& h = hosts_[host];
   if (std::exchange(h.is_output_blocked, m.is_blocked) == m.is_blocked)
     return count_repetition(host);
-  if (m.is_blocked) ++h.said_output_blocked;
-  if (h.said_output_blocked > most_said) return count_repetition(host);
+  if (m.is_blocked) ++h.output_blocked_reports;
+  if (h.output_blocked_reports > most_blocked_reports) return count_repetition(host);
   if (!m.is_blocked)
     return act(host_action::Note{fmt::format("host '{}': its output goes on", name(host))});
   act(host_action::Note{fmt::format(
