@@ -192,8 +192,7 @@ class Connections {
 
   /// Instead of reaching the host for the first time: this host has an agent that another process
   /// started, which has ended since. The host is reached as after an outage that begins now.
-  /// `heard`: an instant before the host can have been lost. To be called before
-  /// anything else.
+  /// `heard`: an instant before the host can have been lost. To be called before anything else.
   std::vector<ConnectionAction> adopt(int host, bool has_ranks, Instant heard, Instant now);
 
   /// The ranks of this host are being told to start: from now on its agent outlives its streams.
