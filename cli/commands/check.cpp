@@ -377,6 +377,7 @@ void add_check(CLI::App& app, Choice& choice) {
       ->type_name("DIR")
       ->check(names("directory"));
   add_overrides(*command, flags->request);
+  add_environment(*command, flags->request.environment);
   const auto add_tier = [&](const char* name, CheckTier tier, const char* what) {
     command->add_flag_callback(
         name, [flags, tier] { flags->tier = std::max(flags->tier, tier); }, what);

@@ -46,13 +46,23 @@ CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::strin
       ->check(names("experiment"));
 }
 
-void add_settings(CLI::App& command, std::vector<std::string>& settings) {
-  command.add_option("--set", settings, "Override one key of the experiment; repeatable")
-      ->type_name("KEY=VALUE")
-      ->check(names("key"))
+namespace {
+
+void add_repeatable(CLI::App& command, const char* name, std::vector<std::string>& values,
+                    const char* help, const char* type, const char* what) {
+  command.add_option(name, values, help)
+      ->type_name(type)
+      ->check(names(what))
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+}  // namespace
+
+void add_settings(CLI::App& command, std::vector<std::string>& settings) {
+  add_repeatable(command, "--set", settings, "Override one key of the experiment; repeatable",
+                 "KEY=VALUE", "key");
 }
 
 void add_overrides(CLI::App& command, RequestFlags& flags) {
@@ -96,6 +106,18 @@ void add_transport(CLI::App& command, std::optional<TransportKind>& transport) {
       ->type_name("KIND");
 }
 
+void add_environment(CLI::App& command, EnvironmentFlags& flags) {
+  add_repeatable(command, "-e,--env", flags.variables,
+                 "Set a variable of the ranks; NAME alone: as it is here; repeatable", "NAME=VALUE",
+                 "variable");
+  add_repeatable(command, "--env-file", flags.files,
+                 "Set variables from lines NAME=VALUE, without showing values; repeatable", "FILE",
+                 "file");
+  add_repeatable(command, "--secret", flags.secrets,
+                 "Set a variable, never shown, to its value here or a file's text; repeatable",
+                 "NAME[=@FILE]", "variable");
+}
+
 void add_request(CLI::App& command, RequestFlags& flags) {
   command.footer(
       "What follows -- is the command of the ranks, or is appended to the entrypoint of CONFIG.");
@@ -117,6 +139,7 @@ void add_request(CLI::App& command, RequestFlags& flags) {
       ->type_name("DIR")
       ->check(names("directory"));
   add_overrides(command, flags);
+  add_environment(command, flags.environment);
 }
 
 void add_formats(CLI::App& command, ListFormat& format) {

@@ -44,6 +44,8 @@ void add_settings(CLI::App& command, std::vector<std::string>& settings);
 void add_request(CLI::App& command, RequestFlags& flags);
 /// The flags that change an experiment.
 void add_overrides(CLI::App& command, RequestFlags& flags);
+/// --env, --env-file and --secret.
+void add_environment(CLI::App& command, EnvironmentFlags& flags);
 void add_hosts(CLI::App& command, HostFlags& flags);
 void add_transport(CLI::App& command, std::optional<TransportKind>& transport);
 /// --json and --csv.

@@ -15,6 +15,7 @@
 #include "backends/accelerator/machine.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
+#include "cli/request/given_environment.hpp"
 #include "config_schema/allocation/scheduler_allocation.hpp"
 #include "config_schema/experiment/script_file.hpp"
 #include "config_schema/hosts/accelerators.hpp"
@@ -91,8 +92,11 @@ Result<std::string> read_input(const std::string& path, std::string_view what) {
 }
 
 ExperimentOverrides overrides_of(const RequestFlags& flags) {
-  ExperimentOverrides overrides{flags.slots, flags.global_batch, flags.max_runtime, flags.settings,
-                                flags.command};
+  ExperimentOverrides overrides{.slots = flags.slots,
+                                .global_batch = flags.global_batch,
+                                .max_runtime = flags.max_runtime,
+                                .settings = flags.settings,
+                                .command = flags.command};
   if (flags.allow_busy) overrides.settings.emplace_back("allow_busy=true");
   if (flags.config.empty() && flags.fills_hosts) overrides.workers = 1;
   return overrides;
@@ -320,6 +324,9 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   Request request;
   const EnvironmentMap environment = session_environment();
   request.overrides = overrides_of(flags);
+  auto given = read_given_environment(flags.environment);
+  if (!given) return tl::make_unexpected(given.error());
+  request.overrides.environment = std::move(given->variables);
   auto experiment = load_experiment(flags, request.overrides, request.experiment_text, purpose);
   HostOrigin origin;
   auto inventory = load_inventory(flags, environment, origin);
@@ -348,7 +355,7 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
         !fits)
       return tl::make_unexpected(fits.error());
   warn_of_obstacles(*experiment);
-  auto users = resolve_environment(*experiment, environment);
+  auto users = resolve_environment(*experiment, environment, given->secrets);
   if (!users) return tl::make_unexpected(users.error());
   request.experiment = std::move(*experiment);
   request.inventory = std::move(*inventory);
@@ -386,6 +393,7 @@ RerunRequest rerun_request_of(const Request& request, const RequestFlags& flags)
   rerun.config = flags.config;
   rerun.experiment_text = request.experiment_text;
   rerun.overrides = overrides_of(flags);
+  rerun.environment = flags.environment;
   rerun.host_source = request.host_source;
   rerun.host_list = flags.host_list;
   rerun.host_file = request.host_file;

@@ -34,6 +34,7 @@ struct RequestFlags : HostFlags {
   std::optional<std::string> max_runtime;     ///< --max-runtime
   bool allow_busy = false;                    ///< --allow-busy
   std::vector<std::string> settings;          ///< --set, in order
+  EnvironmentFlags environment;               ///< --env, --env-file and --secret
   std::vector<std::string> command;           ///< after `--`
   /// A command without a file fills its hosts in order. False for a rerun of a launch by an earlier
   /// train that did not.

@@ -125,6 +125,7 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
   request.max_runtime = kept->overrides.max_runtime;
   request.settings = kept->overrides.settings;
   request.settings.insert(request.settings.end(), flags.settings.begin(), flags.settings.end());
+  request.environment = kept->environment;
   request.command = kept->overrides.command;
   request.fills_hosts = kept->overrides.workers.has_value();
   report_retaken_values(found->task);

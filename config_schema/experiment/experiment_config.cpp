@@ -108,6 +108,8 @@ void ExperimentReader::read_names() {
     config_.name = stem_of(overrides_.command.front());
   config_.description = fields_.text("description");
   config_.working_directory = fields_.text("working_directory");
+  config_.setup = fields_.text("setup");
+  config_.on_event = fields_.text("on_event");
   config_.resource_pool = fields_.text("resources.resource_pool");
 }
 
@@ -329,7 +331,7 @@ Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnos
   read_batch();
   read_values();
   read_search(fields_, hyperparameters_, found_, config_);
-  read_environment(fields_, found_, config_);
+  read_environment(fields_, overrides_.environment, found_, config_);
   read_context(fields_, found_, config_);
   check_experiment_rules(fields_, hyperparameters_, found_);
   if (found_.has_errors())

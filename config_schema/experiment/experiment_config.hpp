@@ -189,6 +189,10 @@ struct ExperimentConfig {
   std::string description;
   Entrypoint entrypoint;
   std::string working_directory;  ///< empty: the launcher's own
+  /// A line for /bin/sh that one rank of each host runs first, in each attempt; empty: none.
+  std::string setup;
+  /// A line for /bin/sh that is run for each event, on the launcher's machine; empty: none.
+  std::string on_event;
   std::string context_directory;  ///< sent to the hosts (`runtime_env`); empty: none given
 
   int workers = 1;           ///< ranks of the trial, >= 1
@@ -264,14 +268,16 @@ struct ExperimentConfig {
   bool operator==(const ExperimentConfig&) const = default;
 };
 
-/// Changes from the command line: `-n`, `--batch`, `--max-runtime`, `--set`, and the words after
-/// `--`.
+/// Changes from the command line: `-n`, `--batch`, `--max-runtime`, `--set`, `--env`, `--env-file`,
+/// `--secret`, and the words after `--`.
 struct ExperimentOverrides {
   /// -n: slots of the trial. If the file counts workers without slots, it is the number of workers.
   std::optional<int> slots = {};
   std::optional<std::uint64_t> global_batch = {};  ///< --batch
   std::optional<std::string> max_runtime = {};     ///< --max-runtime, as written
   std::vector<std::string> settings = {};          ///< --set key.path=value, in order
+  /// --env-file, --env and --secret: they replace variables of that name, the last one counts.
+  std::vector<EnvironmentVariable> environment = {};
   std::vector<std::string> command =
       {};  ///< after `--`: appended to the entrypoint, or the entrypoint
   /// For a command without a file: the number of ranks if nothing else gives it. Such a command

@@ -13,9 +13,18 @@ namespace {
 
 constexpr const char* list_path = "environment.environment_variables";
 constexpr const char* ray_path = "runtime_env.env_vars";
+constexpr const char* secrets_path = "secrets";
 
 bool is_device(std::string_view key) {
   return key == "cpu" || key == "cuda" || key == "gpu" || key == "rocm";
+}
+
+// NAME=VALUE; without '=' the launcher's value is used, as in docker run -e.
+EnvironmentVariable split_variable(std::string_view text, Place place) {
+  const std::size_t equals = text.find('=');
+  EnvironmentVariable variable{std::string(text.substr(0, equals)), std::nullopt, std::move(place)};
+  if (equals != text.npos) variable.value = text.substr(equals + 1);
+  return variable;
 }
 
 // Checks a variable's name and value; reports faults.
@@ -44,10 +53,7 @@ std::vector<EnvironmentVariable> read_list(const YamlNode& list, Diagnostics& di
           fmt::format("'{}' must hold NAME=VALUE, not {}", list_path, describe(*item)));
       continue;
     }
-    // Without '=' the launcher's value is used, as in docker run -e.
-    const std::size_t equals = item->text.find('=');
-    EnvironmentVariable variable{item->text.substr(0, equals), std::nullopt, place};
-    if (equals != std::string::npos) variable.value = item->text.substr(equals + 1);
+    EnvironmentVariable variable = split_variable(item->text, place);
     if (check_variable(variable, list_path, diagnostics)) variables.push_back(std::move(variable));
   }
   return variables;
@@ -113,6 +119,15 @@ class Collection {
     known = std::move(variable);
   }
 
+  // Replaces a variable of that name.
+  void override_with(EnvironmentVariable variable) {
+    const auto [place, is_new] = known_.emplace(variable.name, variables_.size());
+    if (is_new)
+      variables_.push_back(std::move(variable));
+    else
+      variables_[place->second] = std::move(variable);
+  }
+
  private:
   std::vector<EnvironmentVariable>& variables_;
   Diagnostics& diagnostics_;
@@ -134,6 +149,34 @@ void refuse_expansion(const EnvironmentVariable& variable, Diagnostics& diagnost
                     variable.name, text),
         "write the value itself; in 'environment.variables' a $ is no more than a $");
   }
+}
+
+// Names whose values come from the launcher.
+void read_secrets(const GivenValue& given, Diagnostics& diagnostics, Collection& collection) {
+  for (const YamlNodePtr& item : given.node->items) {
+    const EnvironmentVariable variable{item->text, std::nullopt, place_of(item->mark)};
+    if (variable.name.find('=') != variable.name.npos)
+      diagnostics.error(variable.place, secrets_path,
+                        "'secrets' holds names of variables, and here is a value",
+                        "write the name alone, and give the value with --secret NAME=@FILE, or in "
+                        "the environment of train");
+    else if (check_variable(variable, secrets_path, diagnostics))
+      collection.add(variable, true);
+  }
+}
+
+// A line of a file of variables without what a shell would leave out.
+std::string_view plain_assignment(std::string_view line) {
+  constexpr std::string_view exported = "export ";
+  line = trim(line);
+  if (line.starts_with(exported)) line = trim(line.substr(exported.size()));
+  return line;
+}
+
+void unquote(std::string& value) {
+  const bool is_quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
+                         value.back() == value.front();
+  if (is_quoted) value = value.substr(1, value.size() - 2);
 }
 
 }  // namespace
@@ -161,8 +204,8 @@ std::vector<EnvironmentVariable> read_variables(const YamlNode& mapping, const s
   return variables;
 }
 
-void read_environment(const FieldReader& fields, Diagnostics& diagnostics,
-                      ExperimentConfig& config) {
+void read_environment(const FieldReader& fields, const std::vector<EnvironmentVariable>& overrides,
+                      Diagnostics& diagnostics, ExperimentConfig& config) {
   Collection collection(config.environment, diagnostics);
   if (const GivenValue* given = fields.given(list_path)) {
     const YamlNode& node = *given->node;
@@ -179,6 +222,40 @@ void read_environment(const FieldReader& fields, Diagnostics& diagnostics,
       refuse_expansion(variable, diagnostics);
       collection.add(std::move(variable), true);
     }
+  if (const GivenValue* given = fields.given(secrets_path))
+    read_secrets(*given, diagnostics, collection);
+  for (const EnvironmentVariable& variable : overrides) collection.override_with(variable);
+}
+
+Result<std::vector<EnvironmentVariable>> parse_variables(const SourceText& source) {
+  std::vector<EnvironmentVariable> variables;
+  Error faults{ErrorClass::config, {}};
+  int number = 0;
+  for (const std::string_view line : split(source.text, '\n')) {
+    ++number;
+    const std::string_view text = plain_assignment(line);
+    if (text.empty() || text.front() == '#') continue;
+    EnvironmentVariable variable = split_variable(text, {source.name, number, 1, {}});
+    if (variable.value) unquote(*variable.value);
+    // A line that is no assignment may be a secret: it is not shown.
+    const bool has_blank = variable.name.find_first_of(" \t") != variable.name.npos;
+    if (has_blank || !is_variable_name(variable.name) || text.find('\0') != text.npos)
+      faults.diagnostics.push_back({variable.place,
+                                    {},
+                                    "this line is no variable",
+                                    "write NAME=VALUE, or NAME alone for the value here"});
+    else
+      variables.push_back(std::move(variable));
+  }
+  if (!faults.diagnostics.empty()) return tl::make_unexpected(std::move(faults));
+  return variables;
+}
+
+Result<EnvironmentVariable> parse_variable(const std::string& argument) {
+  EnvironmentVariable variable = split_variable(argument, {"--env", 0, 0, {}});
+  if (is_variable_name(variable.name)) return variable;
+  return fail(ErrorClass::usage, "--env: there is no name before '='",
+              "write --env NAME=VALUE, or --env NAME for the value here");
 }
 
 void read_context(const FieldReader& fields, Diagnostics& diagnostics, ExperimentConfig& config) {

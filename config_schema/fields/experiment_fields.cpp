@@ -16,6 +16,11 @@ constexpr Field what_runs[] = {
     Field{"description", string, determined, "", "a line for people about the experiment"},
     Field{"entrypoint", string | strings, determined, "",
           "what each rank runs: a line for /bin/sh, or a list of words run as they are"},
+    Field{"setup", string, train, "",
+          "a line for /bin/sh that one rank of each host runs before all of them run entrypoint"},
+    Field{"on_event", string, train, "",
+          "a line for /bin/sh that the launcher's machine runs for each event of the task, with the "
+          "event as JSON on standard input"},
     Field{"processes", string, train, "per_rank",
           "one process for each rank, or one on each host, such as torchrun"}
         .one_of("per_rank|per_host"),
@@ -51,6 +56,9 @@ constexpr Field what_runs[] = {
           "the old name of cuda"},
     Field{"environment.environment_variables.*", string | number | boolean, train, "",
           "the value of one variable"},
+    Field{"secrets", strings, train, "[]",
+          "names of variables that the ranks get from the launcher, which are never shown"}
+        .read_apart(),
     Field{"forward_environment", strings, train,
           "[PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH, LD_LIBRARY_PATH]",
           "variables that the ranks get from the launcher, where it has them; []: none"},

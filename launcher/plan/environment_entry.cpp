@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <set>
 #include <utility>
 
 namespace train {
@@ -37,13 +36,6 @@ constexpr std::array<std::pair<AtLaunch, std::string_view>, 24> fact_names{{
     {AtLaunch::threads, "threads"},
 }};
 
-std::set<std::string> secrets_of(const ExperimentConfig& experiment) {
-  std::set<std::string> names;
-  for (const EnvironmentVariable& variable : experiment.environment)
-    if (!variable.value) names.insert(variable.name);
-  return names;
-}
-
 }  // namespace
 
 std::string_view to_string(AtLaunch fact) {
@@ -59,19 +51,21 @@ AtLaunch at_launch_from_string(std::string_view name) {
 }
 
 Result<UserVariables> resolve_environment(const ExperimentConfig& experiment,
-                                          const EnvironmentMap& launcher) {
+                                          const EnvironmentMap& launcher,
+                                          const EnvironmentMap& secrets) {
   UserVariables users;
   for (const std::string& name : experiment.forward_environment)
     if (const auto found = launcher.find(name); found != launcher.end())
       users.forwarded.push_back({.name = name, .text = found->second});
-  const std::set<std::string> secrets = secrets_of(experiment);
   Error missing{ErrorClass::config, {}};
   for (const EnvironmentVariable& variable : experiment.environment) {
-    const auto found = launcher.find(variable.name);
-    if (variable.value || found != launcher.end())
-      users.of_experiment.push_back({.name = variable.name,
-                                     .text = variable.value ? *variable.value : found->second,
-                                     .secret = secrets.count(variable.name) > 0});
+    const std::string* value = variable.value ? &*variable.value : nullptr;
+    for (const EnvironmentMap* source : {&secrets, &launcher})
+      if (const auto found = source->find(variable.name); !value && found != source->end())
+        value = &found->second;
+    if (value)
+      users.of_experiment.push_back(
+          {.name = variable.name, .text = *value, .secret = !variable.value});
     else
       missing.diagnostics.push_back(
           {.place = variable.place,
@@ -79,7 +73,8 @@ Result<UserVariables> resolve_environment(const ExperimentConfig& experiment,
            .message = fmt::format("{} is to be taken from the launcher's environment, where it is "
                                   "not set",
                                   variable.name),
-           .hint = fmt::format("export {} first, or give it a value", variable.name)});
+           .hint = fmt::format("export {0} first, or give it a value: --secret {0}=@FILE",
+                               variable.name)});
   }
   if (!missing.diagnostics.empty()) return tl::make_unexpected(std::move(missing));
   return users;

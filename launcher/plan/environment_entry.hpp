@@ -65,10 +65,11 @@ struct UserVariables {
   bool operator==(const UserVariables&) const = default;
 };
 
-/// The experiment's variables for ranks, with values from the launcher's environment where the
-/// experiment gives none. Variables without a value in either are an error of class `config` that
+/// The experiment's variables for ranks; where it gives no value, that of `secrets`, or else of the
+/// launcher's environment. Variables without a value in either are an error of class `config` that
 /// names each.
 Result<UserVariables> resolve_environment(const ExperimentConfig& experiment,
-                                          const EnvironmentMap& launcher);
+                                          const EnvironmentMap& launcher,
+                                          const EnvironmentMap& secrets = {});
 
 }  // namespace train

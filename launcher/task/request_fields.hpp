@@ -10,12 +10,18 @@
 
 namespace train {
 
+void fields(auto& f, Described<EnvironmentVariable> auto& variable) {
+  f.text("name", variable.name);
+  f.text("value", variable.value);
+}
+
 /// Part of the JSON of the request of a task, and of that of a launch.
 void fields(auto& f, Described<ExperimentOverrides> auto& overrides) {
   f.number("slots", overrides.slots);
   f.number("batch", overrides.global_batch);
   f.text("max_runtime", overrides.max_runtime);
   f.texts("settings", overrides.settings);
+  f.list("environment", overrides.environment);
   f.texts("command", overrides.command);
   f.number("workers", overrides.workers);
 }

@@ -43,6 +43,9 @@ void fields(auto& f, Described<RerunRequest> auto& request) {
   f.flag("has_redactions", request.has_redactions);
   fields(f, request.overrides);
   f.texts("withheld", request.withheld);
+  f.texts("env", request.environment.variables);
+  f.texts("env_files", request.environment.files);
+  f.texts("secrets", request.environment.secrets);
   f.choice("host_source", request.host_source,
            {HostSource::named, HostSource::allocation, HostSource::this_machine}, "unknown hosts");
   f.text("host_list", request.host_list);

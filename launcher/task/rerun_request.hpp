@@ -21,6 +21,13 @@ enum class HostSource {
 
 std::string_view to_string(HostSource source);
 
+/// Variables of the ranks from the command line, as written.
+struct EnvironmentFlags {
+  std::vector<std::string> variables;  ///< --env NAME=VALUE or NAME
+  std::vector<std::string> files;      ///< --env-file; relative to the working directory
+  std::vector<std::string> secrets;    ///< --secret NAME or NAME=@FILE
+};
+
 /// What the user launched, as written: enough to launch the same again, also by a later version of
 /// train. It is kept as long as the record of the task. It has neither secrets nor values of the
 /// launcher's environment (`TaskRequest` has them, and is removed with the end of the task).
@@ -30,6 +37,7 @@ struct RerunRequest {
   bool has_redactions = false;        ///< whether there were secrets
   ExperimentOverrides overrides;      ///< without settings that contain secrets
   std::vector<std::string> withheld;  ///< the keys of those settings
+  EnvironmentFlags environment;
   /// Nothing: not known.
   std::optional<HostSource> host_source;
   std::string host_list;  ///< -H

@@ -145,6 +145,7 @@ void fields(auto& f, Described<TaskRequest> auto& request) {
   f.text("directory", request.directory);
   f.flag("is_detached", request.is_detached);
   f.flag("is_strict", request.is_strict);
+  f.text("events_file", request.events_file);
   f.list("occupancy", request.occupancy);
 }
 

@@ -26,6 +26,7 @@ struct TaskRequest {
   std::string directory;
   bool is_detached = false;
   bool is_strict = false;  ///< a search fails if one trial has failed
+  std::string events_file = {};  ///< --events, absolute; empty: none
   /// What other tasks held when the task was placed, if hosts were asked: part of the input of the
   /// plan.
   Occupancy occupancy = {};

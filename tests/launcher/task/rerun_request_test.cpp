@@ -11,13 +11,19 @@ RerunRequest full_rerun_request() {
   RerunRequest request;
   request.config = "experiment.yaml";
   request.experiment_text = "entrypoint: x\n# \xff\n";
-  request.overrides = {3, 96, "2h", {"max_restarts=2", "a=\xfe"}, {"python3", "", "it's"}};
+  request.overrides = {3,
+                       96,
+                       "2h",
+                       {"max_restarts=2", "a=\xfe"},
+                       {{"A", "1", {}}, {"B", std::nullopt, {}}},
+                       {"python3", "", "it's"}};
   request.host_source = HostSource::named;
   request.host_file = "hosts.yaml";
   request.host_text = "hosts: [a]\n";
   request.include = "a:0";
   request.transport = TransportKind::openssh;
   request.context = "";
+  request.environment = {{"A=1", "B"}, {"variables"}, {"C=@token"}};
   request.directory = "/home/a b";
   return request;
 }
@@ -33,6 +39,9 @@ TEST_CASE("what a task was launched with comes back as it was") {
   CHECK(encode_rerun(*back) == encode_rerun(request));
   CHECK(back->overrides.command == request.overrides.command);
   CHECK(back->overrides.settings == request.overrides.settings);
+  CHECK(back->environment.variables == request.environment.variables);
+  CHECK(back->environment.files == request.environment.files);
+  CHECK(back->environment.secrets == request.environment.secrets);
   CHECK(back->overrides.global_batch == 96U);
   CHECK(back->context == "");
   CHECK_FALSE(back->exclude);

@@ -13,7 +13,12 @@ TaskRequest full_request() {
   TaskRequest request;
   request.config = "experiment.yaml";
   request.experiment_text = "entrypoint: x\nenvironment: {TOKEN: s3cret}\n# \xff\n";
-  request.overrides = {3, 96, "2h", {"max_restarts=2", "a=\xfe"}, {"python3", "", "it's"}};
+  request.overrides = {3,
+                       96,
+                       "2h",
+                       {"max_restarts=2", "a=\xfe"},
+                       {{"A", "1", {}}, {"B", std::nullopt, {}}},
+                       {"python3", "", "it's"}};
   request.inventory.source = "hosts.yaml";
   Host host;
   host.name = "gpu-a";
