@@ -126,6 +126,17 @@ void RankOutput::pass_on(OutputStream stream, std::string text) {
   terminal_.write(to_stdout ? Terminal::Stream::out : Terminal::Stream::err, std::move(text));
 }
 
+std::vector<std::string> RankOutput::rewritten_lines(std::size_t most) const {
+  std::vector<std::string> lines;
+  for (const auto& [key, streams] : streams_)
+    for (const LineSplitter* stream : {&streams.out, &streams.err}) {
+      if (lines.size() == most) return lines;
+      if (streams.is_shown && stream->rest().find('\r') != std::string_view::npos)
+        lines.push_back(streams.prefix + for_terminal(stream->rest()));
+    }
+  return lines;
+}
+
 std::vector<std::string> RankOutput::last_errors(int trial, int rank) const {
   std::vector<std::string> lines;
   if (const auto found = streams_.find({trial, rank}); found != streams_.end())

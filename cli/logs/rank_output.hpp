@@ -20,6 +20,7 @@ struct Tee {
   std::set<int> ranks;
   bool all_to_stderr = false;  ///< stdout contains only one JSON document
   bool raw = false;            ///< control characters are not escaped
+  bool is_plain = false;       ///< there are only lines: no rows stay below them
 
   bool shows(int rank) const {
     return mode == Mode::all || (mode == Mode::ranks && ranks.contains(rank));
@@ -63,6 +64,9 @@ class RankOutput {
     end(trial);
     forget(trial);
   }
+  /// Unfinished lines of shown ranks that they have begun anew with a carriage return, such as
+  /// progress bars, by rank, as a terminal would show them; at most `most`.
+  std::vector<std::string> rewritten_lines(std::size_t most) const;
   /// The last lines of a rank's stderr, as a terminal would show them.
   std::vector<std::string> last_errors(int trial, int rank) const;
 

@@ -37,13 +37,6 @@ std::string how_ended(const RankRecord& rank) {
   return rank.stopped ? text + " (stopped by train)" : text;
 }
 
-std::string memory_text(std::int64_t bytes) {
-  constexpr double mib = 1u << 20;
-  constexpr double gib = 1u << 30;
-  const auto size = static_cast<double>(bytes);
-  return size < gib ? fmt::format("{:.1f} MiB", size / mib) : fmt::format("{:.1f} GiB", size / gib);
-}
-
 // Neighbouring ranks in one row: [first, end).
 struct RankRow {
   const RankRecord* first;
@@ -93,8 +86,8 @@ Columns columns_of(const RankRow& row) {
           slots_text(row),
           cpus_text(row),
           most_text(row, &RankRecord::cpu_ms, format_duration),
-          most_text(row, &RankRecord::memory, memory_text),
-          most_text(row, &RankRecord::memory_peak, memory_text),
+          most_text(row, &RankRecord::memory, memory_use_text),
+          most_text(row, &RankRecord::memory_peak, memory_use_text),
           row.ended};
 }
 
@@ -149,6 +142,13 @@ std::string text_of(const std::vector<RankRow>& rows) {
 }
 
 }  // namespace
+
+std::string memory_use_text(std::int64_t bytes) {
+  constexpr double mib = 1u << 20;
+  constexpr double gib = 1u << 30;
+  const auto size = static_cast<double>(bytes);
+  return size < gib ? fmt::format("{:.1f} MiB", size / mib) : fmt::format("{:.1f} GiB", size / gib);
+}
 
 const RankRecord* failed_rank(const std::vector<RankRecord>& ranks) {
   const auto found = std::find_if(ranks.begin(), ranks.end(), has_failed);

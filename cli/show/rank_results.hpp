@@ -15,6 +15,9 @@ namespace train {
 /// ranks a row shows the maximum: "<=1.5 GiB". Ranks that still do not fit are counted.
 std::string rank_results_to_text(const std::vector<RankRecord>& ranks, std::size_t most_rows);
 
+/// "1.5 GiB", "12.0 MiB".
+std::string memory_use_text(std::int64_t bytes);
+
 /// The lowest rank whose own failure is recorded; null if there is none.
 const RankRecord* failed_rank(const std::vector<RankRecord>& ranks);
 

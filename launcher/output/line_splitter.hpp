@@ -40,6 +40,8 @@ class LineSplitter {
     if (!rest_.empty()) on_line(std::string_view(rest_));
     rest_.clear();
   }
+  /// The line that is not complete yet.
+  std::string_view rest() const { return rest_; }
 
  private:
   std::string rest_;
