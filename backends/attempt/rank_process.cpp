@@ -34,6 +34,19 @@ Result<std::string> look_for(const std::tuple<std::string, std::string, std::str
   return program;
 }
 
+// Makes a process of its ranks run the line first: a shell calls once-per-host, by which one rank
+// of the host runs it and the others wait, and then becomes the program of the rank.
+void put_setup_before(const std::string& setup, const std::string& tool, ProcessSpec& spec) {
+  spec.argv.front() = spec.program;
+  std::vector<std::string> argv = {
+      shell, "-c",
+      R"("$0" once-per-host --name setup --is-setup -- /bin/sh -c "$1" || exit; shift; exec "$@")",
+      tool, setup};
+  argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
+  spec.argv = std::move(argv);
+  spec.program = shell;
+}
+
 }  // namespace
 
 RankProcesses::RankProcesses(std::string tools)
@@ -74,6 +87,7 @@ Result<ProcessSpec> RankProcesses::process_of(const RankCommand& command, FileCa
   spec.argv = command.entrypoint.argv;
   spec.cpus = command.cpus;
   if (spec.argv.empty()) spec.argv = {shell, "-c", command.entrypoint.shell};
+  if (!command.setup.empty()) put_setup_before(command.setup, tools_ + "/train", spec);
   return spec;
 }
 

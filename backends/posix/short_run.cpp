@@ -88,10 +88,12 @@ class ShortRun {
 }  // namespace
 
 Result<std::string> run_shortly(const ProgramCall& call, milliseconds limit,
-                                std::size_t most_output) {
+                                std::size_t most_output, std::string_view input) {
   auto started = start_connected(call);
   if (!started) return tl::make_unexpected(started.error());
-  (void)::shutdown(started->stream.get(), SHUT_WR);  // it gets no input
+  // The buffer of the socket takes it at once. A program that has ended already needs none.
+  (void)::send(started->stream.get(), input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)::shutdown(started->stream.get(), SHUT_WR);
   ShortRun run(std::move(*started), limit, most_output);
   if (!run.finish())
     return fail(ErrorClass::host,

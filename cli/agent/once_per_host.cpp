@@ -146,6 +146,17 @@ Result<int> run_in(const std::string& directory, const OnceCommand& command) {
   return code;
 }
 
+// For the report of the failure: what a rank writes there is part of its cause.
+void report_failed_setup(int code) {
+  const std::string text = fmt::format("'setup' of the experiment has failed: exit code {}", code);
+  std::fprintf(stderr, "train: %s\n", text.c_str());
+  const std::string path = variable("TORCHELASTIC_ERROR_FILE");
+  if (path.empty()) return;
+  // Without the file the line above remains.
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (file) (void)write_whole(file.get(), fmt::format("{{\"message\": \"{}\"}}\n", text));
+}
+
 }  // namespace
 
 Result<int> run_once_per_host(const OnceCommand& command) {
@@ -156,7 +167,9 @@ Result<int> run_once_per_host(const OnceCommand& command) {
     return fail(ErrorClass::usage, fmt::format("--name: '{}' is no name", command.name),
                 "use at most 64 letters, digits and the marks . _ -");
   const std::string directory = variable("TRAIN_RUN_DIR");
-  return directory.empty() ? run(command.words) : run_in(directory, command);
+  auto code = directory.empty() ? run(command.words) : run_in(directory, command);
+  if (command.is_setup && code && *code != 0) report_failed_setup(*code);
+  return code;
 }
 
 Result<int> run_once_per_host(const std::vector<std::string>& arguments) {
@@ -164,7 +177,9 @@ Result<int> run_once_per_host(const std::vector<std::string>& arguments) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   for (auto word = arguments.begin(); word != dashes; ++word) {
     constexpr std::string_view option = "--name";
-    if (*word == option && word + 1 != dashes)
+    if (*word == "--is-setup")
+      command.is_setup = true;
+    else if (*word == option && word + 1 != dashes)
       command.name = *++word;
     else if (word->starts_with(std::string(option) + '='))
       command.name = word->substr(option.size() + 1);

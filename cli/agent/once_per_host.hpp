@@ -12,6 +12,7 @@ namespace train {
 struct OnceCommand {
   std::vector<std::string> words;
   std::string name;  ///< letters, digits, '.', '_' and '-'; empty: made from the words
+  bool is_setup = false;  ///< it is the experiment's `setup`: its failure is reported as that
 };
 
 /// Runs the command on this host once per attempt of a trial, by the first of its ranks that calls

@@ -331,6 +331,7 @@ message::Prepare TrialDriver::prepare_message(int node) const {
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
     prepare.ranks.push_back({rank, experiment.entrypoint, common_.working_directory,
                              work_.environment_of(rank, task_.attempt())});
+    prepare.ranks.back().setup = experiment.setup;
     fill_in_checkpoints(prepare.ranks.back().environment, prepare.checkpoint_directory);
   }
   return prepare;

@@ -26,7 +26,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own agent, so both sides always agree; a
 /// difference means that something else answers.
-constexpr int wire_version = 18;
+constexpr int wire_version = 19;
 
 /// Longest text about a problem of the agent, in bytes; longer ones are cut.
 constexpr std::size_t longest_trouble = 2'000;
@@ -44,6 +44,9 @@ struct RankCommand {
   /// The CPUs that it is bound to; empty: all of the session. The agent determines them when the
   /// rank starts: they are never sent.
   std::vector<int> cpus = {};
+  /// A line for /bin/sh that one of the ranks of the host runs before any of them runs its
+  /// entrypoint; empty: none.
+  std::string setup = {};
 
   bool operator==(const RankCommand&) const = default;
 };

@@ -116,6 +116,8 @@ json json_of(const RankCommand& command, const RankCommand* before, bool by_chan
     value["working_directory"] = from_bytes(command.working_directory);
   if (!before || command.entrypoint != before->entrypoint)
     add_entrypoint(value, command.entrypoint);
+  if (before ? command.setup != before->setup : !command.setup.empty())
+    value["setup"] = from_bytes(command.setup);
   if (!by_changes) {
     add_environment(value, "environment", command.environment);
     return value;
@@ -143,6 +145,10 @@ RankCommand command_of(const json& value, const RankCommand* before) {
   else
     command.entrypoint = before->entrypoint;
   if (command.entrypoint.empty()) throw Malformed{"a rank has nothing to run"};
+  if (value.contains("setup"))
+    command.setup = text_field(value, "setup");
+  else if (before)
+    command.setup = before->setup;
   if (!before || value.contains("environment")) {
     command.environment = environment_of(value, "environment");
     return command;
@@ -182,8 +188,8 @@ std::vector<RankCommand> ranks_of_json(const json& value) {
 }
 
 std::size_t size_of(const RankCommand& command) {
-  std::size_t bytes =
-      sizeof command + command.working_directory.size() + command.entrypoint.shell.size();
+  std::size_t bytes = sizeof command + command.working_directory.size() +
+                      command.entrypoint.shell.size() + command.setup.size();
   for (const auto& argument : command.entrypoint.argv)
     bytes += sizeof(std::string) + argument.size();
   for (const auto& entry : command.environment)

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What one rank of a host runs before all of them.   setup_test.sh path/to/train
+# shellcheck disable=SC2016 # programs for the ranks are in single quotes
+. "$(dirname "$0")/lib.sh"
+use_train "${1:-}"
+
+runs_once_before_all() {
+    run launch -H localhost:3 -n 3 --set 'setup=echo "rank $RANK sets up"; sleep 0.3; echo "$TRAIN_TASK_ID" >>made' \
+        -- /bin/sh -c 'echo "$0 $1 has $(wc -l <made)"' 'a  b' '$c'
+    expect_status 0
+    expect_equal "ranks that found it done" 3 "$(grep -c '\] a  b \$c has 1$' "$work/out")"
+    expect_equal "its output" 1 "$(grep -c '^\[\([0-2]\)\] rank \1 sets up$' "$work/out")"
+    printf 'slots_per_trial: 2\nsetup: |\n  echo x >>lines\n  echo y >>lines\nentrypoint: cat lines | tr -d "\\n"; echo .\n' >experiment.yaml
+    run launch -H localhost:2 experiment.yaml
+    expect_equal "a setup of two lines" 2 "$(grep -c '\] xy\.$' "$work/out")"
+}
+
+its_failure_is_the_cause() {
+    run launch -H localhost:2 -n 2 --set 'setup=echo "no such disk" >&2; exit 9' -- touch started
+    expect_status 9
+    [ ! -e started ] || note_failure "a rank has started"
+    expect_err "no such disk"
+    expect_err "rank [01] on 'localhost' .*'setup' of the experiment has failed: exit code 9"
+    run task show "$(task_id)"
+    expect_out "'setup' of the experiment has failed"
+    run launch -n 1 --set framework=none --set 'setup=kill -KILL $$' -- touch started
+    expect_status 137
+    expect_err "'setup' of the experiment has failed: exit code 137"
+}
+
+each_attempt_has_its_own() {
+    run launch -n 1 --set max_restarts=1 --set restart_delay=0 --set 'setup=echo x >>made' -- /bin/sh -c 'exit $((1 - TRAIN_RESTART_COUNT))'
+    expect_status 0
+    expect_equal "runs" 2 "$(wc -l <made)"
+}
+
+is_stopped_like_ranks() {
+    start launch -n 1 --set 'setup=touch begun; sleep 1000' -- touch started
+    eventually 60 test -e "$work/here/begun"
+    kill -INT "$launcher"
+    await
+    expect_status 130
+    [ ! -e started ] || note_failure "a rank has started"
+}
+
+what_is_missing_is_said_first() {
+    run launch -n 1 --set 'setup=touch made' -- nonesuch
+    expect_status 72
+    expect_err "program 'nonesuch' was not found"
+    [ ! -e made ] || note_failure "setup has run"
+}
+
+test_case "setup runs once on a host, before its ranks" runs_once_before_all
+test_case "setup that fails is the cause of the end" its_failure_is_the_cause
+test_case "each attempt sets its hosts up" each_attempt_has_its_own
+test_case "setup is stopped like ranks" is_stopped_like_ranks
+test_case "a missing program is found before setup runs" what_is_missing_is_said_first
+finish
