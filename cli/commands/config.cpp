@@ -171,7 +171,7 @@ void add_config_commands(CLI::App& app, Choice& choice) {
       config->add_subcommand("schema", "Print a JSON Schema, for editors")->group("Commands");
   schema
       ->add_option("NAME", named->name,
-                   "One of experiment (default), hosts, diagnostics, plan, and task")
+                   "One of experiment (default), hosts, diagnostics, plan, task, and event")
       ->type_name("")
       ->check(names("schema"));
   schema->callback(

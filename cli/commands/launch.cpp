@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands/launch.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 
@@ -131,6 +133,17 @@ Result<std::optional<PlacedLaunch::Wait>> wait_of(const LaunchFlags& flags) {
   return PlacedLaunch::Wait{*limit};
 }
 
+// The file is made now, so that a wrong path is found before anything runs.
+Result<void> check_events_file(const std::string& file) {
+  if (file.empty()) return {};
+  const Descriptor opened(::open(
+      file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
+  if (opened) return {};
+  return fail(ErrorClass::usage,
+              fmt::format("--events: cannot write '{}': {}", file, system_reason(errno)),
+              "give a file that can be written, in a folder that exists");
+}
+
 ExitCode report_started(const std::string& task_id) {
   talk(
       terminal_text("task {} runs on its own now; to see, await or stop it:\n"
@@ -159,6 +172,8 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
         fmt::format("the current directory cannot be used: {}", system_reason(gone.value())),
         "ranks run where train is started: cd to a directory that exists on every host");
 
+  if (auto checked = check_events_file(flags.events); !checked)
+    return tl::make_unexpected(checked.error());
   auto opened = open_task_store();
   if (!opened) return tl::make_unexpected(opened.error());
   const std::shared_ptr<SqliteTaskStore> store = std::move(*opened);
@@ -183,6 +198,7 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
                        terminal_text(noted.error())));
   TaskRequest kept = task_request_of(request, flags.request, flags.detach);
   kept.is_strict = flags.strict;
+  if (!flags.events.empty()) kept.events_file = std::filesystem::absolute(flags.events).string();
   const auto record_of = [&](const Plan& other) {
     TaskRecord record = new_task(request, other, *store, task.id);
     record.created = task.created;
@@ -264,6 +280,20 @@ void add_launch(CLI::App& app, Choice& choice) {
   command->add_flag("--exclude-unfit", flags->exclude_unfit,
                     "Likewise, and launch without those that are not");
   command->add_flag("--raw", flags->raw, "Show output as it is: colors, progress bars");
+  const auto set_progress = [flags](const std::string& kind) {
+    if (kind != "live" && kind != "plain")
+      throw CLI::ValidationError("--progress", fmt::format("'{}' is none of live and plain", kind));
+    flags->tee.is_plain = kind == "plain";
+  };
+  command
+      ->add_option_function<std::string>(
+          "--progress", set_progress, "live (default at a terminal): rows below the output; plain")
+      ->type_name("KIND");
+  command
+      ->add_option("--events", flags->events,
+                   "Append each event of the task to this file, as a line of JSON")
+      ->type_name("FILE")
+      ->check(names("file"));
   add_wait(*command, words->wait);
   auto* json = command->add_flag("--json", flags->json,
                                  "Print the finished task as JSON; output goes to stderr");
@@ -279,6 +309,7 @@ void add_launch(CLI::App& app, Choice& choice) {
     choice.run = [flags, words] {
       auto parsed = parse_tee(words->tee, "--tee");
       if (!parsed) return report(parsed.error());
+      parsed->is_plain = flags->tee.is_plain;
       flags->tee = *parsed;
       flags->tee.all_to_stderr = flags->json;
       flags->tee.raw = flags->raw;

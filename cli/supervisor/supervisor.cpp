@@ -21,6 +21,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
 #include "backends/store/task_journal.hpp"
+#include "cli/record/event_feed.hpp"
 #include "cli/record/task_hosts.hpp"
 #include "cli/record/task_keeper.hpp"
 #include "cli/record/task_recorder.hpp"
@@ -30,6 +31,7 @@
 #include "cli/story/launch_output.hpp"
 #include "cli/story/launch_report.hpp"
 #include "cli/story/launch_story.hpp"
+#include "cli/story/live_status.hpp"
 #include "cli/story/search_story.hpp"
 #include "cli/supervisor/adopted_context.hpp"
 #include "cli/supervisor/adopted_logs.hpp"
@@ -76,6 +78,8 @@ struct Prepared {
 constexpr milliseconds record_limit{10'000};
 // When resuming: the time for counting the reports that ranks made under the previous launcher.
 constexpr milliseconds count_limit{10'000};
+// For the commands of the last events.
+constexpr milliseconds events_limit{30'000};
 
 // The parts of a supervisor; their order is the order of their lifetimes.
 class Supervisor {
@@ -123,6 +127,9 @@ class Supervisor {
   Supervisor& operator=(const Supervisor&) = delete;
 
   Ended run() {
+    if (!s_.stop_signal)
+      events_.send_to(
+          {s_.request.events_file, s_.plan.experiment.on_event, s_.task.working_directory});
     if (s_.outcome) return end(*s_.outcome);
     if (s_.resume)
       recorder_.write();  // this process is now the launcher
@@ -367,7 +374,7 @@ class Supervisor {
     if (search_) hooks = search_->hooks_of_task(std::move(hooks));
     hooks.on_displaced = [this](const TaskDriver::Displacement& by) { displaced(by); };
     driver_.emplace(
-        TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &journal_},
+        TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &events_},
         TaskDriver::Work{
             plan, s_.task.id, port_needs(plan),
             start_directory_of(plan.experiment, s_.request.context_directory),
@@ -375,8 +382,10 @@ class Supervisor {
             boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(), &time_,
             s_.order, s_.hosts, search_ != nullptr},
         std::move(hooks));
+    live_status_.emplace(terminal_, loop_, *shown_, s_.task, plan.trial);
     remember(files.earlier_errors);
     if (!adopted_positions.empty()) count_reports(first_attempt, adopted_positions);
+    if (is_watched() && !search_) live_status_->follow(*driver_);
     signals_.deliver(loop_, [this](int number) { signalled(number); });
     if (search_)
       search_->start(*driver_);
@@ -388,6 +397,7 @@ class Supervisor {
                                       [this](const TerminalText& said) { print(said); });
     if (s_.stop_signal && !is_stop_known) stop_driver(*s_.stop_signal);
     if (!driver_->over()) loop_.run();
+    live_status_->end();
     if (displacement_)
       writer_->leave();
     else
@@ -415,7 +425,8 @@ class Supervisor {
 
   // A user watches stderr while the task runs, and nothing else moves the cursor.
   bool is_watched() const {
-    return ::isatty(STDERR_FILENO) == 1 && !s_.request.is_detached && !s_.tee.raw;
+    return ::isatty(STDERR_FILENO) == 1 && !s_.request.is_detached && !s_.tee.raw &&
+           !s_.tee.is_plain;
   }
 
   // The trial that the outcome describes; for a search, which has many trials, an empty one.
@@ -484,6 +495,7 @@ class Supervisor {
       report_unwritten(keep_unsettled_hosts(*s_.store, task.id, unsettled));
     TerminalText found = describe_sweep(abandoned, answers);
     driver_.reset();
+    events_.finish(events_limit);
     terminal_.flush();
     const TerminalText words = last_words(outcome, trial_of_outcome(), *shown_, task);
     if (!found.empty() && !words.empty()) found += "\n";
@@ -507,11 +519,13 @@ class Supervisor {
   Terminal terminal_;
   HostTransports& transports_;
   TaskJournal journal_;
+  EventFeed events_{loop_, journal_, s_.task, [this](const TerminalText& said) { print(said); }};
   TaskRecorder recorder_;
   TaskKeeper keeper_;
   std::optional<RankOutput> shown_;
   LaunchStory story_;
   std::optional<SearchStory> search_story_;
+  std::optional<LiveStatus> live_status_;
   std::optional<AdoptedLogs> adopted_logs_;
   bool has_started_ = false;
   bool is_request_kept_ = false;            ///< or cannot be kept

@@ -121,6 +121,17 @@ std::string task_to_json(const TaskRecord& task, const std::vector<RecordedEvent
   return text_of(document);
 }
 
+std::string event_to_json(const TaskRecord& task, const RecordedEvent& event,
+                          std::optional<int> trial) {
+  Json line = {{"task", task.id}, {"name", task.name}, {"trial", or_null(trial)}};
+  line.update(event_json(event));
+  const bool is_end = event.what == RecordedEvent::What::task_over;
+  line["state"] = is_end ? Json(to_string(task.state)) : Json(nullptr);
+  line["exit_code"] = is_end ? or_null(task.exit_code) : Json(nullptr);
+  line["cause"] = is_end && !task.cause.empty() ? Json(task.cause) : Json(nullptr);
+  return shown_json(line.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
 std::string tasks_to_json(const std::vector<TaskRecord>& tasks, const std::string& held,
                           const std::string& hosts) {
   Json list = Json::array();

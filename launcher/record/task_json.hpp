@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,12 @@ namespace train {
 /// Invalid UTF-8 is replaced.
 std::string task_to_json(const TaskRecord& task, const std::vector<RecordedEvent>& events,
                          const std::string& now = {}, const std::string& search = {});
+
+/// An event of the task as one line of JSON that follows config_schema/fields/event.schema.json, with
+/// a newline. `trial`: nothing: it is about the task. The line of `task_over` has the end of the
+/// task from its record.
+std::string event_to_json(const TaskRecord& task, const RecordedEvent& event,
+                          std::optional<int> trial);
 
 /// `{"tasks": [...], "hosts": [...]}` of the same schema, without plans and configurations. `held`
 /// are further tasks and `hosts` the hosts, as JSON arrays. Ends with a newline.
