@@ -80,12 +80,13 @@ cli/terminal: surroundings
 cli/show: surroundings terminal
 cli/logs: surroundings terminal show
 cli/request: surroundings terminal logs
+cli/completion: surroundings
 cli/record:
 cli/story: surroundings terminal show logs record
 cli/supervisor: surroundings terminal show logs request record story
 cli/agent: surroundings
-cli/commands: surroundings terminal show logs request record story supervisor agent
-cli/task_commands: surroundings terminal show logs request record story supervisor agent commands
+cli/commands: surroundings terminal show logs request completion record story supervisor agent
+cli/task_commands: surroundings terminal show logs request completion record story supervisor agent commands
 cli/.: surroundings terminal commands task_commands
 '
 

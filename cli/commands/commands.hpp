@@ -14,6 +14,8 @@ void add_check(CLI::App& app, Choice& choice);
 void add_hosts_commands(CLI::App& app, Choice& choice);
 /// `config check`, `config show` and `config schema`.
 void add_config_commands(CLI::App& app, Choice& choice);
+/// `completion`, and the hidden `complete`, which the scripts of shells call.
+void add_completion(CLI::App& app, Choice& choice);
 /// Commands for ranks: `report`, `once-per-host`, and the measurements of `train check`.
 void add_report(CLI::App& app, Choice& choice);
 void add_once_per_host(CLI::App& app, Choice& choice);

@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/flags.hpp"
+#include "cli/completion/value_kind.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/config_check.hpp"
 #include "config_schema/experiment/experiment_tree.hpp"
@@ -173,7 +174,7 @@ void add_config_commands(CLI::App& app, Choice& choice) {
       ->add_option("NAME", named->name,
                    "One of experiment (default), hosts, diagnostics, plan, task, and event")
       ->type_name("")
-      ->check(names("schema"));
+      ->check(names("schema", kind_of_words(schema_names())));
   schema->callback(
       [&choice, named] { choice.run = [named] { return config_schema_command(*named); }; });
 }

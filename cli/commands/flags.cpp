@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
+
+#include "cli/completion/value_kind.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -27,15 +31,26 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
           ""};
 }
 
-CLI::Validator names(const std::string& what) {
-  return {[=](const std::string& text) {
-            return text.find_first_not_of(" \t\n") != text.npos
-                       ? std::string()
-                       : fmt::format(
-                             "an empty value names no {} (a shell variable that is not set?)",
-                             what);
-          },
-          ""};
+CLI::Validator names(const std::string& what, const std::string& completed_as) {
+  const CLI::Validator checked{
+      [=](const std::string& text) {
+        return text.find_first_not_of(" \t\n") != text.npos
+                   ? std::string()
+                   : fmt::format("an empty value names no {} (a shell variable that is not set?)",
+                                 what);
+      },
+      ""};
+  return checked.name(completed_as.empty() ? what : completed_as);
+}
+
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  const CLI::Validator checked{
+      [=](const std::string& text) {
+        const bool is_one = std::find(words.begin(), words.end(), text) != words.end();
+        return is_one ? std::string() : fmt::format("'{}' is none of {}", text, join_words(words));
+      },
+      ""};
+  return checked.name(kind_of_words(words));
 }
 
 CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::string& purpose) {
@@ -87,7 +102,7 @@ void add_overrides(CLI::App& command, RequestFlags& flags) {
 void add_hosts(CLI::App& command, HostFlags& flags) {
   command.add_option("-H,--hosts", flags.host_list, "Hosts: node[01-04]:8,gpu-b:4")
       ->type_name("LIST")
-      ->check(names("hosts"));
+      ->check(names("hosts", value_kind::unknown));
   command.add_option("--hostfile", flags.host_file, "File of hosts: YAML, or one host a line")
       ->type_name("FILE")
       ->check(names("file"));
@@ -96,14 +111,12 @@ void add_hosts(CLI::App& command, HostFlags& flags) {
 void add_transport(CLI::App& command, std::optional<TransportKind>& transport) {
   const auto set_transport = [&transport](const std::string& word) {
     transport = transport_of(word);
-    if (!transport || *transport == TransportKind::local)
-      throw CLI::ValidationError("--transport",
-                                 fmt::format("'{}' is none of auto, ssh and openssh", word));
   };
   command
       .add_option_function<std::string>("--transport", set_transport,
                                         "How other hosts are reached: auto, ssh, or openssh")
-      ->type_name("KIND");
+      ->type_name("KIND")
+      ->check(one_of({"auto", "ssh", "openssh"}));
 }
 
 void add_environment(CLI::App& command, EnvironmentFlags& flags) {
@@ -126,10 +139,10 @@ void add_request(CLI::App& command, RequestFlags& flags) {
   command
       .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
       ->type_name("HOSTS")
-      ->check(names("hosts"));
+      ->check(names("hosts", value_kind::host_filter));
   command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
       ->type_name("HOSTS")
-      ->check(names("hosts"));
+      ->check(names("hosts", value_kind::host_filter));
   add_transport(command, flags.transport);
   command.add_flag("--allow-busy", flags.allow_busy,
                    "Take GPUs although processes outside of train compute on them");

@@ -35,8 +35,11 @@ constexpr std::int64_t highest_rank = most_workers - 1;
 /// Validators whose messages say what to write; those of CLI11 name types.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 /// Refuses empty values: most come from an unset shell variable, where the default is not what the
-/// user intends.
-CLI::Validator names(const std::string& what);
+/// user intends. A shell completes the value as one of the kind `completed_as` (`value_kind`), or
+/// else `what`.
+CLI::Validator names(const std::string& what, const std::string& completed_as = {});
+/// Refuses all but these words.
+CLI::Validator one_of(const std::vector<std::string>& words);
 
 CLI::Option* add_config(CLI::App& command, RequestFlags& flags, const std::string& purpose);
 void add_settings(CLI::App& command, std::vector<std::string>& settings);

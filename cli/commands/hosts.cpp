@@ -7,6 +7,7 @@
 #include "backends/posix/files.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/flags.hpp"
+#include "cli/completion/value_kind.hpp"
 #include "cli/show/live_tables.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/supervisor/host_inquiry.hpp"
@@ -126,7 +127,7 @@ void add_hosts_commands(CLI::App& app, Choice& choice) {
       hosts->add_subcommand("probe", "Make a hosts file of what hosts have")->group("Commands");
   probe->add_option("NAME", flags->names, "Hosts: node[01-04], user@gpu-b")
       ->type_name("")
-      ->check(names("host"))
+      ->check(names("host", value_kind::unknown))
       ->required();
   add_transport(*probe, flags->transport);
   probe->add_option("--write", flags->file, "Write it to this file, which must not be there yet")

@@ -13,6 +13,7 @@
 #include "backends/posix/random.hpp"
 #include "cli/commands/check.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/completion/value_kind.hpp"
 #include "cli/show/search_of_task.hpp"
 #include "cli/show/task_events.hpp"
 #include "cli/show/task_table.hpp"
@@ -266,17 +267,20 @@ void add_launch(CLI::App& app, Choice& choice) {
   auto* shown =
       command->add_option("--tee", words->tee, "Ranks whose output is shown: all, none, rank:0,4-7")
           ->type_name("RANKS")
-          ->check(names("ranks"));
+          ->check(names("ranks", kind_of_words({"all", "none", "rank:"})));
   command->add_flag("--strict", flags->strict,
                     "Fail a search of which any trial has failed, and not only all");
   command
       ->add_flag("--check", words->check,
                  "Look first whether hosts are fit; --check=full, --check=bench: measure")
-      ->check({[](const std::string& text) {
-                 return tier_of(text) ? std::string()
-                                      : fmt::format("'{}' is none of fast, full and bench", text);
-               },
-               ""});
+      ->check(CLI::Validator({[](const std::string& text) {
+                                return tier_of(text)
+                                           ? std::string()
+                                           : fmt::format("'{}' is none of fast, full and bench",
+                                                         text);
+                              },
+                              ""})
+                  .name(kind_of_words({"fast", "full", "bench"})));
   command->add_flag("--exclude-unfit", flags->exclude_unfit,
                     "Likewise, and launch without those that are not");
   command->add_flag("--raw", flags->raw, "Show output as it is: colors, progress bars");

@@ -163,16 +163,13 @@ void add_plan(CLI::App& app, Choice& choice) {
                                                    {"env", Format::env},
                                                    {"hostfile", Format::hostfile},
                                                    {"slurm", Format::slurm}};
-    const auto found = formats.find(name);
-    if (found == formats.end())
-      throw CLI::ValidationError(
-          "--format", fmt::format("'{}' is none of table, json, env, hostfile and slurm", name));
-    flags->format = found->second;
+    flags->format = formats.at(name);
   };
   command
       ->add_option_function<std::string>("--format", set_format,
                                          "One of table (default), json, env, hostfile, and slurm")
-      ->type_name("FORMAT");
+      ->type_name("FORMAT")
+      ->check(one_of({"table", "json", "env", "hostfile", "slurm"}));
   command->add_flag_callback(
       "--json", [flags] { flags->format = PlanFlags::Format::json; }, "The same as --format json");
   command->add_flag("--live", flags->live, "Ask the hosts what is held there, and plan around it");

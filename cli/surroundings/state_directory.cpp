@@ -8,7 +8,7 @@
 
 namespace train {
 
-Result<std::unique_ptr<SqliteTaskStore>> open_task_store() {
+Result<std::string> state_directory() {
   // The base directory specification ignores paths that are not absolute.
   std::string base = variable("XDG_STATE_HOME");
   if (base.empty() || base.front() != '/') {
@@ -19,7 +19,13 @@ Result<std::unique_ptr<SqliteTaskStore>> open_task_store() {
                   "set HOME, or XDG_STATE_HOME to a directory of yours");
     base = home + "/.local/state";
   }
-  return SqliteTaskStore::open(base + "/train");
+  return base + "/train";
+}
+
+Result<std::unique_ptr<SqliteTaskStore>> open_task_store() {
+  const auto directory = state_directory();
+  if (!directory) return tl::make_unexpected(directory.error());
+  return SqliteTaskStore::open(*directory);
 }
 
 }  // namespace train

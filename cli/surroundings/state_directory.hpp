@@ -7,7 +7,11 @@
 
 namespace train {
 
-/// Opens the user's task registry: under $XDG_STATE_HOME/train, or ~/.local/state/train.
+/// The directory of the user's task registry: $XDG_STATE_HOME/train, or ~/.local/state/train. It
+/// need not exist. Class `no_input` when neither variable says where.
+Result<std::string> state_directory();
+
+/// Opens the registry there, creating what is missing.
 Result<std::unique_ptr<SqliteTaskStore>> open_task_store();
 
 }  // namespace train

@@ -189,7 +189,7 @@ void add_task_attach(CLI::App& task, Choice& choice) {
   CLI::App* attach =
       task.add_subcommand("attach", "Show a task until its end; go on with one whose train died")
           ->group("Commands");
-  add_task_name(*attach, flags->task);
+  add_task_name(*attach, flags->task, value_kind::unfinished_task);
   attach->add_flag("--from-start", flags->from_start,
                    "Show all that was printed in all attempts, not only the last screenful");
   attach->callback(

@@ -5,17 +5,17 @@
 
 namespace train {
 
-void add_task_name(CLI::App& command, std::string& task) {
+void add_task_name(CLI::App& command, std::string& task, const char* kind) {
   command.add_option("TASK", task, "its id in 'train task list', or the beginning of it")
       ->type_name("")
       ->required()
-      ->check(names("task"));
+      ->check(names("task", kind));
 }
 
-void add_task_names(CLI::App& command, std::vector<std::string>& tasks) {
+void add_task_names(CLI::App& command, std::vector<std::string>& tasks, const char* kind) {
   command.add_option("TASK", tasks, "their ids in 'train task list', or the beginnings of them")
       ->type_name("")
-      ->check(names("task"));
+      ->check(names("task", kind));
 }
 
 void add_trial(CLI::App& command, std::optional<int>& trial) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/commands/flags.hpp"
+#include "cli/completion/value_kind.hpp"
 #include "launcher/control/control_talk.hpp"
 
 namespace train {
@@ -28,8 +29,9 @@ void add_task_prune(CLI::App& task, Choice& choice);
 
 constexpr std::uint64_t most_counted = 1'000'000'000;  ///< limit for numbers of lines and tasks
 
-void add_task_name(CLI::App& command, std::string& task);
-void add_task_names(CLI::App& command, std::vector<std::string>& tasks);
+/// `kind` says which tasks a shell offers (`value_kind`).
+void add_task_name(CLI::App& command, std::string& task, const char* kind = value_kind::task);
+void add_task_names(CLI::App& command, std::vector<std::string>& tasks, const char* kind);
 void add_trial(CLI::App& command, std::optional<int>& trial);
 
 }  // namespace train

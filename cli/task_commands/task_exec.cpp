@@ -361,7 +361,7 @@ void add_task_exec(CLI::App& task, Choice& choice) {
   const auto flags = std::make_shared<TaskExecFlags>();
   CLI::App* exec =
       task.add_subcommand("exec", "Run a command, after --, beside a rank")->group("Commands");
-  add_task_name(*exec, flags->task);
+  add_task_name(*exec, flags->task, value_kind::unfinished_task);
   exec->add_option("--rank", flags->rank, "Beside this rank; else rank 0")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));

@@ -145,7 +145,7 @@ void add_task_get(CLI::App& task, Choice& choice) {
                   "a file or folder there, from where the rank started, or from / on")
       ->type_name("")
       ->required()
-      ->check(names("file"));
+      ->check(names("file", value_kind::unknown));
   get->add_option("TO", flags->to,
                   "its place here; else the current directory; - for standard output")
       ->type_name("")

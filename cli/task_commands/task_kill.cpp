@@ -202,14 +202,14 @@ void add_task_kill(CLI::App& task, Choice& choice) {
   const auto flags = std::make_shared<TaskKillFlags>();
   CLI::App* kill =
       task.add_subcommand("kill", "Stop tasks and wait for their ends")->group("Commands");
-  add_task_names(*kill, flags->tasks);
+  add_task_names(*kill, flags->tasks, value_kind::unfinished_task);
   auto* all =
       kill->add_flag("--all", flags->all,
                      "All tasks of this user that run or are unattended; says which they are");
   auto* signal =
       kill->add_option("--signal", flags->signal, "The reason: TERM (default), INT or HUP")
           ->type_name("NAME")
-          ->check(names("signal"));
+          ->check(names("signal", kind_of_words({"TERM", "INT", "HUP"})));
   kill->add_option("--trial", flags->trial,
                    "Only this trial (0 is the first) of a search, which goes on")
       ->type_name("N")

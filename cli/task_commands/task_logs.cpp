@@ -40,9 +40,10 @@ struct TaskLogsFlags {
 CLI::Validator attempt_choice() {
   constexpr std::uint64_t most = 1'000'000;  // the most attempts that an experiment can have
   CLI::Validator number = whole_number(0, most);
-  return {
+  const CLI::Validator checked{
       [number](std::string& text) mutable { return text == "all" ? std::string() : number(text); },
       ""};
+  return checked.name(kind_of_words({"all"}));
 }
 
 // The attempts to show, in order; a running task may add more.

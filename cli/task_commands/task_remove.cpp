@@ -205,7 +205,7 @@ void add_task_rm(CLI::App& task, Choice& choice) {
   const auto flags = std::make_shared<TaskRmFlags>();
   CLI::App* rm = task.add_subcommand("rm", "Remove the records and logs of tasks that have ended")
                      ->group("Commands");
-  add_task_names(*rm, flags->tasks);
+  add_task_names(*rm, flags->tasks, value_kind::ended_task);
   rm->get_option("TASK")->required();
   rm->add_flag("--force", flags->force,
                "Also where a host may have something of it, or its record is damaged");

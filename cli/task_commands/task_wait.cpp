@@ -39,7 +39,7 @@ void add_task_wait(CLI::App& task, Choice& choice) {
   const auto flags = std::make_shared<TaskWaitFlags>();
   CLI::App* wait = task.add_subcommand("wait", "Wait for the end of a task, and exit as it did")
                        ->group("Commands");
-  add_task_name(*wait, flags->task);
+  add_task_name(*wait, flags->task, value_kind::unfinished_task);
   wait->callback([&choice, flags] { choice.run = [flags] { return task_wait_command(*flags); }; });
 }
 
