@@ -295,7 +295,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan check report once-per-host 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema' completion)
+commands=(launch plan check report once-per-host 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema' completion doctor)
 test_case "the manual says of commands and options what their --help says" check_help_blocks
 test_case "the manual is well-formed, and no wider than a terminal" check_markup
 test_case "pages and sections that the manual names are there" check_references

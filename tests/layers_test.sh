@@ -44,6 +44,7 @@ launcher/connections: ports frames wire talks
 launcher/live: plan capacity lease rendezvous picture talks
 launcher/queue: ports frames lease wire talks
 launcher/fitness: ports frames lease rendezvous wire talks live
+launcher/doctor: fitness
 launcher/run: context states record plan ports frames lease rendezvous wire output connections
 launcher/task: states plan ports capacity frames run
 launcher/journal: record search plan ports frames wire run task
@@ -72,6 +73,7 @@ backends/results: posix context
 backends/ssh_keys: posix event_loop ssh_formats ssh_config
 backends/agent: posix event_loop lease observe process attempt
 backends/fitness: posix accelerator network observe process context visits attempt
+backends/doctor: posix event_loop link observe process store fitness ssh_config ssh_keys
 backends/ssh_session: posix event_loop ssh_formats ssh_keys
 backends/ssh: posix event_loop ssh_formats link ssh_config ssh_keys ssh_session
 

@@ -10,6 +10,7 @@ namespace train {
 void add_launch(CLI::App& app, Choice& choice);
 void add_plan(CLI::App& app, Choice& choice);
 void add_check(CLI::App& app, Choice& choice);
+void add_doctor(CLI::App& app, Choice& choice);
 /// `hosts list` and `hosts probe`.
 void add_hosts_commands(CLI::App& app, Choice& choice);
 /// `config check`, `config show` and `config schema`.

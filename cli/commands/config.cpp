@@ -172,7 +172,7 @@ void add_config_commands(CLI::App& app, Choice& choice) {
       config->add_subcommand("schema", "Print a JSON Schema, for editors")->group("Commands");
   schema
       ->add_option("NAME", named->name,
-                   "One of experiment (default), hosts, diagnostics, plan, task, and event")
+                   "One of experiment (default), hosts, diagnostics, doctor, plan, task, and event")
       ->type_name("")
       ->check(names("schema", kind_of_words(schema_names())));
   schema->callback(
