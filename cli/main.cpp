@@ -11,6 +11,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/limits.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/surroundings/build_info.hpp"
 #include "cli/task_commands/task_command.hpp"
 #include "cli/terminal/talk.hpp"
 #include "cli/terminal/usage_error.hpp"
@@ -45,7 +46,7 @@ ExitCode run(std::vector<std::string> arguments) {
   choice.command = take_command(arguments);
 
   CLI::App app("Launches ranked training processes on hosts that have nothing but sshd.", "train");
-  app.set_version_flag("--version", "train " TRAIN_VERSION);
+  app.set_version_flag("--version", build_info, "Print the version, its commit and libraries");
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
   app.get_formatter()->label("REQUIRED", "");

@@ -168,7 +168,7 @@ check_environment() {
 
 check_version() {
     local version
-    version=$("$train" --version)
+    version=$("$train" --version | head -n 1)
     grep -q "^## ${version#train } " CHANGELOG.md || note_failure "CHANGELOG.md does not begin with ${version#train }"
 }
 

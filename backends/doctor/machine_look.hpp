@@ -18,10 +18,9 @@ struct MachinePlaces {
 };
 
 /// Looks at this machine. Fills in all but `hosts_file` and what belongs to it, and `state_error`.
-/// Asks no host, and creates no
-/// file that stays; tasks are listed as `TaskStore::list` does, which notes the ends that it finds.
-/// Blocks for a few seconds at most, for ssh-agent and `ssh -G`; for longer only if a file system
-/// hangs.
+/// Asks no host, and creates no file that stays; tasks are listed as `TaskStore::list` does, which
+/// records the ends that it finds. Blocks for a few seconds at most, for ssh-agent and `ssh -G`;
+/// for longer only if a file system hangs.
 MachineFacts look_at_machine(const MachinePlaces& places);
 
 }  // namespace train

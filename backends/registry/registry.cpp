@@ -205,6 +205,8 @@ Result<std::unique_ptr<SQLite::Database>> open_registry(const std::string& path,
   }
 }
 
+std::string registry_library() { return std::string("SQLite ") + sqlite3_libversion(); }
+
 bool settle_registry(SQLite::Database& database) {
   return database.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() == 0;
 }

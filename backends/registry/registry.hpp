@@ -27,6 +27,9 @@ inline constexpr int registry_wait_ms = 5'000;
 Result<std::unique_ptr<SQLite::Database>> open_registry(
     const std::string& path, std::optional<std::uint32_t> file_system = {});
 
+/// The library of registries, with its version: "SQLite 3.40.1".
+std::string registry_library();
+
 /// Writes the write-ahead log back, waits for the disk, and empties the log: what was recorded so
 /// far is then in the database alone, and survives damage to the log and a loss of power. False
 /// when other users of the registry prevented it. Throws SQLite::Exception.

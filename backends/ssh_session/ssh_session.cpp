@@ -3,6 +3,8 @@
 
 #include <libssh2.h>
 #include <malloc.h>
+#include <openssl/crypto.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -111,6 +113,12 @@ SshSession::~SshSession() {
   // an endless loop.
   for (int i = 0; i < 16 && libssh2_session_free(session_) == LIBSSH2_ERROR_EAGAIN; ++i) {
   }
+}
+
+std::vector<std::string> SshSession::libraries() {
+  return {std::string("libssh2 ") + libssh2_version(0),
+          std::string("OpenSSL ") + OpenSSL_version(OPENSSL_VERSION_STRING),
+          std::string("zlib ") + zlibVersion()};
 }
 
 std::vector<std::string> SshSession::supported(Method method) {

@@ -27,6 +27,8 @@ class SshSession {
   enum class Method { key_exchange, host_key, cipher, mac };
   /// The algorithms that libssh2 knows; none when memory is short.
   static std::vector<std::string> supported(Method method);
+  /// The libraries that sessions use, with their versions: "libssh2 1.10.0".
+  static std::vector<std::string> libraries();
   /// Offers these algorithms, best first. False when libssh2 knows none of them.
   bool prefer(Method method, const std::vector<std::string>& algorithms);
   Progress handshake();

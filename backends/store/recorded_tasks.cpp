@@ -13,11 +13,13 @@
 #include "backends/posix/proc.hpp"
 #include "backends/registry/task_rows.hpp"
 #include "backends/store/left_task.hpp"
+#include "backends/store/recent_tasks.hpp"
 #include "backends/store/store_state.hpp"
 #include "backends/store/task_bundle.hpp"
 #include "backends/store/task_end_file.hpp"
 #include "backends/store/task_reader.hpp"
 #include "backends/store/task_removal.hpp"
+#include "config_schema/text/text.hpp"
 #include "launcher/journal/journaled_end.hpp"
 
 namespace train {
@@ -78,12 +80,24 @@ void SqliteTaskStore::Impl::settle(const std::string& id) {
   }
 }
 
+/// What a word that is no id may mean: the name of a task, or an id that was mistyped.
+std::string SqliteTaskStore::Impl::hint_for_unknown(const std::string& word) const {
+  static constexpr std::size_t most_compared = 1'000;
+  std::vector<std::string> ids;
+  for (RecentTask& task : recent_tasks(root, most_compared)) {
+    if (task.name == word) return fmt::format("the last task of that name is {}", task.id);
+    ids.push_back(std::move(task.id));
+  }
+  const std::string meant = did_you_mean(word, ids);
+  return meant.empty() ? "'train task list --all' shows all tasks" : meant;
+}
+
 Error SqliteTaskStore::Impl::none_or_several(const std::string& prefix,
                                              const std::vector<std::string>& ids) {
   static constexpr std::size_t shown = 5;
   if (ids.empty())
     return make_error(ErrorClass::no_input, fmt::format("there is no task '{}'", prefix),
-                      "'train task list --all' shows all tasks");
+                      hint_for_unknown(prefix));
   const std::vector<std::string> first(ids.begin(), ids.begin() + std::min(ids.size(), shown));
   return make_error(ErrorClass::no_input,
                     fmt::format("'{}' is the start of several tasks: {}{}", prefix,

@@ -57,6 +57,7 @@ struct SqliteTaskStore::Impl {
   Result<void> check_ownership(const std::string& id, OwnTask& own);
   Result<bool> find_displaced(const std::string& id, OwnTask& own);
   void settle(const std::string& id);
+  std::string hint_for_unknown(const std::string& word) const;
   Error none_or_several(const std::string& prefix, const std::vector<std::string>& ids);
   Result<std::string> id_of(const std::string& prefix);
   std::string step_after_damage(const std::string& id) const;

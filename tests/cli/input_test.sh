@@ -240,7 +240,10 @@ help_is_an_answer() {
         [ "$(wc -L <"$work/out")" -le 100 ] || note_failure "a line is too long"
     done
     run --version
-    expect_equal "version" "train $(sed -n 's/^project(train VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")" "$(cat "$work/out")"
+    expect_equal "version" "train $(sed -n 's/^project(train VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")" "$(head -n 1 "$work/out")"
+    expect_out "^wire [0-9]+$"
+    expect_out '^libssh2 [0-9.]+, OpenSSL [0-9.]+[a-z]*, zlib [0-9.]+, SQLite [0-9.]+, '
+    expect_equal "whether there is a commit" "$([ ! -e "$root/.git" ] || echo 1)" "$(grep -cE '^commit [0-9a-f]{12}(-dirty)?$' "$work/out" | grep -v 0)"
 }
 
 test_case "files that cannot be read" files

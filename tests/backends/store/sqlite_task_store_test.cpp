@@ -28,6 +28,9 @@ std::string message_of(const Result<TaskRecord>& result) {
   CHECK(result.error().error_class == ErrorClass::no_input);
   return result.error().diagnostics.at(0).message;
 }
+std::string hint_of(const Result<TaskRecord>& result) {
+  return result ? "none" : result.error().diagnostics.front().hint;
+}
 
 }  // namespace
 
@@ -185,6 +188,12 @@ TEST_CASE("a task is found by any unique prefix of its id") {
   CHECK(message_of(store->find("aa")) == "'aa' is the start of several tasks: aaaa2222, aabb2222");
   CHECK(message_of(store->find("aaaa22222")) == "there is no task 'aaaa22222'");
   CHECK(message_of(store->find("%")) == "there is no task '%'");
+  CHECK(hint_of(store->find("%")) == "'train task list --all' shows all tasks");
+  CHECK(hint_of(store->find("abcd2222")) == "did you mean 'abcc2222'?");
+  TaskRecord named = some_task(*store, "mmmm2222", 2);
+  named.name = "mnist";
+  REQUIRE(store->create(named).has_value());
+  CHECK(hint_of(store->find("mnist")) == "the last task of that name is mmmm2222");
   CHECK(message_of(store->find("A' OR 1=1 --")).starts_with("there is no task"));
   CHECK(message_of(store->find("")) == "an empty word names no task");
 }
