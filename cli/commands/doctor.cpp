@@ -60,7 +60,7 @@ ExitCode doctor_command(bool as_json) {
   const auto state = state_directory();
   const std::string temporary = variable("TMPDIR");
   MachineFacts facts =
-      look_at_machine({home_of_ssh(), user_name(), variable("PATH"), own_credentials().agent_socket,
+      look_at_machine({home_of_ssh(), user_name(), variable("PATH"), variable("SSH_AUTH_SOCK"),
                        state.value_or(""), temporary.empty() ? "/tmp" : temporary});
   if (!state) facts.state_error = state.error();
   look_at_hosts_file(facts);
