@@ -117,6 +117,7 @@ class ChartSvg {
     if (chart_.best) add_best();
     add_legend();
     return svg_document({.name = "train-search",
+                         .id = chart_.id,
                          .style = chart_style,
                          .height = y_ + page_margin,
                          .title = chart_.caption.title,
@@ -147,15 +148,16 @@ class ChartSvg {
   }
 
   std::string metric_words() const {
-    return fmt::format("{}, {} is better{}", chart_.metric_name,
-                       chart_.smaller_is_better ? "smaller" : "larger",
-                       metrics_.is_logarithmic() ? ", logarithmic" : "");
+    std::string words = chart_.metric_name;
+    if (chart_.smaller_is_better)
+      words += *chart_.smaller_is_better ? ", smaller is better" : ", larger is better";
+    return words + (metrics_.is_logarithmic() ? ", logarithmic" : "");
   }
 
   std::string description() const {
     std::string text = fmt::format(
-        "A line for each of {} trials that have reported: {} from {} to {}{}, over {} up to {}.",
-        chart_.lines.size(), chart_.metric_name, least_text_, most_text_,
+        "A line for each of {} {} that have reported: {} from {} to {}{}, over {} up to {}.",
+        chart_.lines.size(), chart_.reporters, chart_.metric_name, least_text_, most_text_,
         metrics_.is_logarithmic() ? " on a logarithmic axis" : "", chart_.step_name, last_step_);
     if (chart_.best)
       text += fmt::format(" The best is {}, with {:.6g} at {} {:.15g}.", chart_.lines.front().name,
@@ -236,7 +238,7 @@ class ChartSvg {
       if (count == 0) continue;
       svg_.begin_group(fmt::format("trial crowd {}", kind->css_class),
                        fmt::format("data-trials=\"{}\"", count),
-                       fmt::format("{} other trials: {}", count, kind->words));
+                       fmt::format("{} other {}: {}", count, chart_.reporters, kind->words));
       add_paths(paths);
       svg_.end_group();
     }

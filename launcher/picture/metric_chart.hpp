@@ -17,10 +17,10 @@ struct ChartPoint {
   bool operator==(const ChartPoint&) const = default;
 };
 
-/// The state of a trial, as a chart shows it.
+/// The state of a trial or rank, as a chart shows it.
 enum class LineKind { running, succeeded, stopped, failed };
 
-/// One trial.
+/// One trial, or one rank.
 struct ChartLine {
   std::string name;    ///< "trial 7"
   std::string remark;  ///< also shown when the pointer is over it: "stopped, 5 reports"
@@ -33,9 +33,11 @@ struct MetricChart {
   PictureCaption caption;
   std::string step_name;
   std::string metric_name;
-  bool smaller_is_better = true;
-  std::vector<ChartLine> lines;         ///< at least one; the most important first
+  std::optional<bool> smaller_is_better = true;  ///< nothing: values are not compared
+  std::vector<ChartLine> lines;                  ///< at least one; the most important first
   std::optional<ChartPoint> best = {};  ///< a point of the first line, which is highlighted
+  std::string reporters = "trials";     ///< what the lines stand for: "trials", "ranks"
+  std::string id = {};                  ///< begins its ids, if several are in one page
 };
 
 /// The points in the order of their steps, the last report of each step, and reduced to about

@@ -63,11 +63,12 @@ Box SvgLegend::add_words(SvgWriter& svg, std::string_view words) {
 
 std::string svg_document(const SvgPage& page, std::string_view drawn) {
   std::string text = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"train-picture {0}\" "
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"train-picture {5}\" "
       "viewBox=\"0 0 {1} {2}\" width=\"{1}\" height=\"{2}\" role=\"img\" "
       "aria-labelledby=\"{0}-title {0}-desc\">\n<title id=\"{0}-title\">{3}</title>\n"
       "<desc id=\"{0}-desc\">{4}</desc>\n",
-      page.name, page_width, page.height, xml_text(page.title), xml_text(page.description));
+      page.id.empty() ? page.name : page.id, page_width, page.height, xml_text(page.title),
+      xml_text(page.description), page.name);
   text += common_style;
   text += page.style;
   text +=

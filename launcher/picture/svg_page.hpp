@@ -48,8 +48,9 @@ class SvgLegend {
 
 /// A page around the drawn elements.
 struct SvgPage {
-  std::string_view name;   ///< used in its class and its ids: "train-plan"
-  std::string_view style;  ///< a style sheet, scoped to that class, and definitions
+  std::string_view name;     ///< used in its class: "train-plan"
+  std::string_view id = {};  ///< begins its ids, if several are in one page; empty: the name
+  std::string_view style;    ///< a style sheet, scoped to that class, and definitions
   int height = 0;
   std::string title;        ///< for screen readers
   std::string description;  ///< a longer description for screen readers
