@@ -48,6 +48,7 @@ launcher/doctor: fitness
 launcher/run: context states record plan ports frames lease rendezvous wire output connections
 launcher/task: states plan ports capacity frames run
 launcher/journal: record search plan ports frames wire run task
+launcher/report_page: picture record search journal
 launcher/drivers: search plan ports capacity lease rendezvous placement wire output connections run task journal
 
 backends/posix:

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "launcher/report_page/task_report.hpp"
+
+namespace train {
+
+/// The rows as HTML with SVG, as wide as the page: bars on one axis of elapsed time, and a legend
+/// of the kinds of bars that there are. Empty without bars.
+std::string time_line_to_html(const TimeLine& time_line);
+
+/// A span on the axis: "1 h 30 min", "250 ms", in at most two units.
+std::string span_text(std::int64_t milliseconds);
+
+}  // namespace train
