@@ -217,7 +217,7 @@ check_shown_commands() {
         code=$?
         unset TRAIN_HOSTFILE
         # A task that is shown does not exist here.
-        [[ $line =~ ^train\ task\ (show|best|logs|attach|exec|get|kill) ]] && [ "$code" = 66 ] && code=0
+        [[ $line =~ ^train\ task\ (show|report|best|logs|attach|exec|get|kill) ]] && [ "$code" = 66 ] && code=0
         [ "$code" = 0 ] || note_failure "$file: $line" "$(cat "$work/err")"
     done < <(shown_commands)
     [ "$count" -ge 12 ] || note_failure "only $count commands were found"
@@ -295,7 +295,7 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
-commands=(launch plan check report once-per-host 'task list' 'task show' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema' completion doctor)
+commands=(launch plan check report once-per-host 'task list' 'task show' 'task report' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema' completion doctor)
 test_case "the manual says of commands and options what their --help says" check_help_blocks
 test_case "the manual is well-formed, and no wider than a terminal" check_markup
 test_case "pages and sections that the manual names are there" check_references

@@ -133,7 +133,7 @@ std::string first_line_of(const std::string& path) {
   return text;
 }
 
-Result<void> write_file(const std::string& path, std::string_view text) {
+Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
   if (path.empty()) return cannot_write(path, ENOENT);
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
@@ -145,7 +145,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   }
   const std::string target = target_of(path);
   const std::string beside = name_beside(target);
-  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file) return cannot_write(path, errno);
   if (exists) ::fchmod(file.get(), status.st_mode & 07777);
   int error = write_and_close(std::move(file), text);

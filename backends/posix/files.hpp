@@ -37,8 +37,9 @@ std::string first_line_of(const std::string& path);
 
 /// Writes a file atomically: readers see either the old content or all of `text`. Writes beside it
 /// under another name, then renames. Follows a symbolic link; writes in place if the path is not a
-/// regular file (a device, a pipe). Errors are of class `no_input` and name the path.
-Result<void> write_file(const std::string& path, std::string_view text);
+/// regular file (a device, a pipe). A new file gets `mode`, less the umask; an existing one keeps
+/// its own. Errors are of class `no_input` and name the path.
+Result<void> write_file(const std::string& path, std::string_view text, mode_t mode = 0666);
 /// The same for a new file. Returns false, and writes nothing, if the name already exists when the
 /// file would get it.
 Result<bool> write_new_file(const std::string& path, std::string_view text);

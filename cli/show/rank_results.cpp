@@ -26,15 +26,26 @@ using Columns = std::array<std::string, column_count>;
 constexpr std::array<bool, column_count> is_number = {true, false, false, false,
                                                       true, true,  true,  false};
 
-bool has_failed(const RankRecord& rank) {
-  return !rank.stopped && (rank.signal || rank.exit_code.value_or(0) != 0);
-}
+}  // namespace
 
 std::string how_ended(const RankRecord& rank) {
   std::string text = "-";
   if (rank.exit_code) text = fmt::format("exit {}", *rank.exit_code);
   if (rank.signal) text = signal_name(*rank.signal);
   return rank.stopped ? text + " (stopped by train)" : text;
+}
+
+std::string memory_text(std::int64_t bytes) {
+  constexpr double mib = 1u << 20;
+  constexpr double gib = 1u << 30;
+  const auto size = static_cast<double>(bytes);
+  return size < gib ? fmt::format("{:.1f} MiB", size / mib) : fmt::format("{:.1f} GiB", size / gib);
+}
+
+namespace {
+
+bool has_failed(const RankRecord& rank) {
+  return !rank.stopped && (rank.signal || rank.exit_code.value_or(0) != 0);
 }
 
 // Neighbouring ranks in one row: [first, end).
@@ -86,8 +97,8 @@ Columns columns_of(const RankRow& row) {
           slots_text(row),
           cpus_text(row),
           most_text(row, &RankRecord::cpu_ms, format_duration),
-          most_text(row, &RankRecord::memory, memory_use_text),
-          most_text(row, &RankRecord::memory_peak, memory_use_text),
+          most_text(row, &RankRecord::memory, memory_text),
+          most_text(row, &RankRecord::memory_peak, memory_text),
           row.ended};
 }
 
@@ -143,14 +154,14 @@ std::string text_of(const std::vector<RankRow>& rows) {
 
 }  // namespace
 
-std::string memory_use_text(std::int64_t bytes) {
-  constexpr double mib = 1u << 20;
-  constexpr double gib = 1u << 30;
-  const auto size = static_cast<double>(bytes);
-  return size < gib ? fmt::format("{:.1f} MiB", size / mib) : fmt::format("{:.1f} GiB", size / gib);
-}
-
-const RankRecord* failed_rank(const std::vector<RankRecord>& ranks) {
+const RankRecord* failed_rank(const std::vector<RankRecord>& ranks,
+                              const std::vector<RecordedEvent>& events) {
+  const auto named = std::find_if(events.rbegin(), events.rend(), [](const RecordedEvent& event) {
+    return event.what == RecordedEvent::What::attempt_failing && event.rank;
+  });
+  if (named != events.rend())
+    for (const RankRecord& rank : ranks)
+      if (rank.rank == *named->rank && has_failed(rank)) return &rank;
   const auto found = std::find_if(ranks.begin(), ranks.end(), has_failed);
   return found == ranks.end() ? nullptr : &*found;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/record/recorded_event.hpp"
 #include "launcher/record/task_record.hpp"
 
 namespace train {
@@ -15,10 +16,14 @@ namespace train {
 /// ranks a row shows the maximum: "<=1.5 GiB". Ranks that still do not fit are counted.
 std::string rank_results_to_text(const std::vector<RankRecord>& ranks, std::size_t most_rows);
 
-/// "1.5 GiB", "12.0 MiB".
-std::string memory_use_text(std::int64_t bytes);
+/// How a rank has ended: "exit 1", "SIGKILL (stopped by train)", or "-".
+std::string how_ended(const RankRecord& rank);
+/// "12.5 MiB", "1.5 GiB".
+std::string memory_text(std::int64_t bytes);
 
-/// The lowest rank whose own failure is recorded; null if there is none.
-const RankRecord* failed_rank(const std::vector<RankRecord>& ranks);
+/// The rank whose own failure came first: the last one that an event names so, else the lowest one
+/// that has failed; null if there is none.
+const RankRecord* failed_rank(const std::vector<RankRecord>& ranks,
+                              const std::vector<RecordedEvent>& events);
 
 }  // namespace train

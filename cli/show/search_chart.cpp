@@ -14,9 +14,7 @@
 
 namespace train {
 
-namespace {
-
-LineKind kind_of(TrialState state) {
+LineKind line_kind(TrialState state) {
   switch (state) {
     case TrialState::waiting:
     case TrialState::running:
@@ -33,6 +31,8 @@ LineKind kind_of(TrialState state) {
   }
   return LineKind::failed;
 }
+
+namespace {
 
 std::string report_text(const SearchConfig& config, const BestReport& report) {
   return fmt::format("{} {:.6g} at step {:.15g}", config.metric, report.metric, report.step);
@@ -70,7 +70,7 @@ std::vector<const TrialRecord*> ordered(const SearchRecord& search,
   const double sign = search.config.settings.smaller_is_better ? 1 : -1;
   const auto rank = [&](const TrialRecord& trial) {
     return std::tuple(!best || trial.trial != best->trial,
-                      kind_of(trial.state) != LineKind::running, !trial.best,
+                      line_kind(trial.state) != LineKind::running, !trial.best,
                       trial.best ? sign * trial.best->metric : 0.0, trial.trial);
   };
   std::sort(trials.begin(), trials.end(),
@@ -109,7 +109,7 @@ Result<MetricChart> chart_of(const TaskRecord& task, const SearchRecord& search)
     if (auto points = points_of(*trial); !points.empty())
       chart.lines.push_back({.name = fmt::format("trial {}", trial->trial),
                              .remark = remark_of(config, *trial),
-                             .kind = kind_of(trial->state),
+                             .kind = line_kind(trial->state),
                              .points = std::move(points)});
   if (chart.lines.empty()) return tl::make_unexpected(no_report(task, search));
   if (best) chart.best = ChartPoint{best->step, best->metric};

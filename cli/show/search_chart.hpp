@@ -13,4 +13,7 @@ namespace train {
 /// from better to worse. Class `no_input` if there is none.
 Result<MetricChart> chart_of(const TaskRecord& task, const SearchRecord& search);
 
+/// How a chart shows the line of a trial in this state.
+LineKind line_kind(TrialState state);
+
 }  // namespace train

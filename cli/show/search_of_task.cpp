@@ -25,19 +25,23 @@ tl::unexpected<Error> unknown(const TaskRecord& task, const Error& why) {
                           why.diagnostics.front().message));
 }
 
-// The experiment as it was launched; nothing if it is not recorded.
-Result<std::optional<ExperimentConfig>> experiment_of(SqliteTaskStore& store,
-                                                      const TaskRecord& task) {
+}  // namespace
+
+Result<std::optional<ExperimentConfig>> recorded_experiment(SqliteTaskStore& store,
+                                                            const TaskRecord& task) {
   const auto text = store.read_launch(task.id);
   if (!text) return std::nullopt;
   const auto request = decode_rerun(*text);
   if (!request) return tl::make_unexpected(request.error());
-  if (request->config.empty()) return std::nullopt;
-  auto experiment = parse_experiment({request->config, request->experiment_text},
-                                     request->overrides, ReadFor::planning);
+  auto experiment = request->config.empty()
+                        ? make_experiment(request->overrides, ReadFor::planning)
+                        : parse_experiment({request->config, request->experiment_text},
+                                           request->overrides, ReadFor::planning);
   if (!experiment) return tl::make_unexpected(experiment.error());
   return std::move(*experiment);
 }
+
+namespace {
 
 std::vector<int> reporting_ranks(const TaskRecord& task, const MetricsConfig& metrics) {
   std::vector<int> ranks;
@@ -104,7 +108,7 @@ std::set<std::int64_t> shown_trials(const SearchRecord& search, std::size_t most
 
 Result<std::optional<SearchRecord>> search_of_task(SqliteTaskStore& store, const TaskRecord& task) {
   if (!is_search(task)) return std::nullopt;
-  const auto experiment = experiment_of(store, task);
+  const auto experiment = recorded_experiment(store, task);
   if (!experiment) return unknown(task, experiment.error());
   if (!*experiment || !(*experiment)->search_config) return std::nullopt;
   const auto lines = store.read_journal(task.id);

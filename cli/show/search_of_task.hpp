@@ -10,6 +10,10 @@
 
 namespace train {
 
+/// The experiment of a task as it was launched; nothing if it is not recorded.
+Result<std::optional<ExperimentConfig>> recorded_experiment(SqliteTaskStore& store,
+                                                            const TaskRecord& task);
+
 /// The state of the search that this task is, with the reports of its trials; nothing if the task
 /// is not a search. Class `no_input` if the needed files are missing or damaged.
 Result<std::optional<SearchRecord>> search_of_task(SqliteTaskStore& store, const TaskRecord& task);

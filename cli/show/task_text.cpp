@@ -2,6 +2,7 @@
 #include "cli/show/task_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -18,20 +19,12 @@ namespace train {
 
 namespace {
 
-// A command that shows more, or resumes, for a task that has ended badly.
-std::string next_line(const TaskRecord& task) {
-  if (!is_final(task.state) || task.state == TaskState::succeeded) return "";
-  std::string line = "next       ";
-  if (!task.attempts.empty()) {
-    line += "train task logs " + task.id;
-    const RankRecord* const culprit = failed_rank(task.ranks);
-    if (culprit != nullptr) line += fmt::format(" --rank {}", culprit->rank);
-    line += " --tail 50; ";
-  }
-  return line + fmt::format("train task rerun {}\n", task.id);
+std::string next_line(const TaskRecord& task, const std::vector<RecordedEvent>& events) {
+  const std::vector<std::string> commands = next_commands(task, events);
+  return commands.empty() ? "" : fmt::format("next       {}\n", fmt::join(commands, "; "));
 }
 
-std::string state_lines(const TaskRecord& task) {
+std::string state_lines(const TaskRecord& task, const std::vector<RecordedEvent>& events) {
   std::string text;
   if (task.exit_code) text += fmt::format("exit code  {}\n", *task.exit_code);
   if (!task.cause.empty())
@@ -46,7 +39,7 @@ std::string state_lines(const TaskRecord& task) {
   if (!task.unsettled_hosts.empty())
     text += fmt::format("left on    {}: not known to be clean; train task kill {} asks once more\n",
                         escaped(summarize_hosts(task.unsettled_hosts)), task.id);
-  return text + next_line(task);
+  return text + next_line(task, events);
 }
 
 std::string context_line(const ContextRecord& context) {
@@ -77,10 +70,11 @@ std::string metrics_line(const TaskRecord& task) {
                      values);
 }
 
-std::string head_of(const TaskRecord& task, UnixMillis now, const std::string& news) {
+std::string head_of(const TaskRecord& task, const std::vector<RecordedEvent>& events,
+                    UnixMillis now, const std::string& news) {
   std::string text = fmt::format("task       {}\nname       {}\nstate      {}\n", task.id,
                                  escaped(task.name), shown_state(task));
-  text += news + state_lines(task);
+  text += news + state_lines(task, events);
   text += fmt::format(
       "slots      {}\nhosts      {}\nranks      {}\nuser       {}\ncreated    {}\n"
       "started    {}\nelapsed    {}\n",
@@ -203,9 +197,23 @@ std::size_t lines_of(const std::string& text) {
 
 }  // namespace
 
+std::vector<std::string> next_commands(const TaskRecord& task,
+                                       const std::vector<RecordedEvent>& events) {
+  if (!is_final(task.state) || task.state == TaskState::succeeded) return {};
+  std::vector<std::string> commands;
+  if (!task.attempts.empty()) {
+    commands.push_back("train task logs " + task.id);
+    const RankRecord* const culprit = failed_rank(task.ranks, events);
+    if (culprit != nullptr) commands.back() += fmt::format(" --rank {}", culprit->rank);
+    commands.back() += " --tail 50";
+  }
+  commands.push_back("train task rerun " + task.id);
+  return commands;
+}
+
 std::string task_to_text(const TaskRecord& task, const std::vector<RecordedEvent>& events,
                          UnixMillis now, const std::string& news, const TextOptions& options) {
-  std::string text = head_of(task, now, news) + attempts_of(task, now) + events_of(events);
+  std::string text = head_of(task, events, now, news) + attempts_of(task, now) + events_of(events);
   if (task.ranks.empty()) return text;
   // Ranks get the rest of the screen, at least this many rows.
   constexpr std::size_t least_rows = 16;

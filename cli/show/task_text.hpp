@@ -17,4 +17,8 @@ std::string task_to_text(const TaskRecord& task, const std::vector<RecordedEvent
                          UnixMillis now, const std::string& news = {},
                          const TextOptions& options = {});
 
+/// Commands that show more, or start again, for a task that has ended badly.
+std::vector<std::string> next_commands(const TaskRecord& task,
+                                       const std::vector<RecordedEvent>& events);
+
 }  // namespace train

@@ -28,9 +28,9 @@ void add_task(CLI::App& app, Choice& choice) {
   CLI::App* task = app.add_subcommand("task", "See and stop tasks");
   task->group("Commands");
   task->require_subcommand(1);
-  for (auto* add :
-       {add_task_list, add_task_show, add_task_best, add_task_logs, add_task_attach, add_task_wait,
-        add_task_kill, add_task_rerun, add_task_exec, add_task_get, add_task_rm, add_task_prune})
+  for (auto* add : {add_task_list, add_task_show, add_task_report, add_task_best, add_task_logs,
+                    add_task_attach, add_task_wait, add_task_kill, add_task_rerun, add_task_exec,
+                    add_task_get, add_task_rm, add_task_prune})
     add(*task, choice);
 }
 

@@ -14,6 +14,7 @@ namespace train {
 // The subcommands of `train task_command`, in the order of its help.
 void add_task_list(CLI::App& task, Choice& choice);
 void add_task_show(CLI::App& task, Choice& choice);
+void add_task_report(CLI::App& task, Choice& choice);
 void add_task_best(CLI::App& task, Choice& choice);
 void add_task_logs(CLI::App& task, Choice& choice);
 void add_task_attach(CLI::App& task, Choice& choice);

@@ -7,17 +7,15 @@
 
 #include "backends/posix/files.hpp"
 #include "cli/commands/flags.hpp"
-#include "cli/record/task_hosts.hpp"
 #include "cli/show/search_chart.hpp"
 #include "cli/show/search_of_task.hpp"
-#include "cli/show/task_events.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/show/task_text.hpp"
 #include "cli/supervisor/host_inquiry.hpp"
 #include "cli/supervisor/task_control.hpp"
-#include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"
 #include "cli/task_commands/task_commands.hpp"
+#include "cli/task_commands/task_look.hpp"
 #include "cli/terminal/picture_file.hpp"
 #include "cli/terminal/talk.hpp"
 #include "cli/terminal/text_options.hpp"
@@ -35,32 +33,6 @@ struct TaskShowFlags {
   std::optional<std::string> svg;  ///< also draws the metrics of a search to this file
   bool watch = false;              ///< repeats until it ends or the reader is gone
 };
-
-// All known facts about a task at one moment.
-struct TaskLook {
-  TaskRecord task;
-  Result<std::optional<ControlStatus>> now;  // if it has not ended
-  std::vector<RecordedEvent> events = {};
-  Result<std::optional<SearchRecord>> search = std::nullopt;
-
-  bool is_search() const { return search && *search; }
-};
-
-Result<TaskLook> look_at(SqliteTaskStore& store, const std::string& name) {
-  auto task = store.find(name);
-  if (!task) return tl::make_unexpected(task.error());
-  Result<std::optional<ControlStatus>> now;
-  if (!is_final(task->state)) now = ask_now(store.control_socket(task->id));
-  // No supervisor answers: the task may have ended, or lost its launcher, since it was looked up.
-  if (now && !*now && !is_final(task->state)) task = find_unanswered(store, task->id);
-  if (!task) return tl::make_unexpected(task.error());
-  task->unsettled_hosts = names_of_unsettled_hosts(store, *task);
-  if (now && *now) take_usage(*task, **now);
-  TaskLook look{std::move(*task), std::move(now)};
-  look.events = events_of(store, look.task);
-  look.search = search_of_task(store, look.task);
-  return look;
-}
 
 std::string text_of(const TaskLook& look, const TextOptions& options) {
   const UnixMillis now = now_on_the_wall();

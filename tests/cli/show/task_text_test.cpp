@@ -111,6 +111,19 @@ TEST_CASE("a task that runs, or went well, needs nothing next") {
   CHECK(contains(text_of(task), "\nnext       train task rerun abcd2345\n"));
 }
 
+TEST_CASE("the logs to look at next are those of the rank that has failed first") {
+  TaskRecord task = some_task();
+  task.state = TaskState::failed;
+  task.attempts = {{0, 1'500, 60'000, "node01,node02", "rank 1 failed", {}}};
+  task.ranks = {rank_of(0, "node01", "0"), rank_of(1, "node02", "0")};
+  for (RankRecord& rank : task.ranks) rank.exit_code = 1;
+  CHECK(contains(text_of(task), "--rank 0 --tail"));
+  RecordedEvent failing{.what = RecordedEvent::What::attempt_failing, .attempt = 0, .rank = 1};
+  CHECK(contains(text_of(task, {failing}), "--rank 1 --tail"));
+  task.ranks[1].stopped = true;  // it has failed in an earlier attempt only
+  CHECK(contains(text_of(task, {failing}), "--rank 0 --tail"));
+}
+
 TEST_CASE("a task that nobody attends is shown so, with what to do about it") {
   TaskRecord task = some_task();
   task.is_unattended = true;
