@@ -189,8 +189,11 @@ check_paths() {
 
 # "FILE: COMMAND" of each; what follows a # or two spaces explains it.
 shown_commands() {
+    local page
     grep -H '^\$ train ' README.md | sed 's/\$ //'
-    grep -H '^train ' man/*.[157]
+    for page in man/*.[157]; do # a line that ends with \e goes on in the next one
+        sed -E ':a; /\\e$/{N; s/ *\\e\n */ /; ba}' "$page" | grep '^train ' | sed "s|^|$page:|"
+    done
     grep -HE '^(#     |  )train (launch|plan|task|config) ' examples/quickstart.sh examples/*/*.yaml | sed -E 's/:(#     |  )/:/'
     "$train" --help | sed -n 's/^  train /--help:train /p'
 }
