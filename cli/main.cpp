@@ -11,6 +11,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/limits.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/licenses.hpp"
 #include "cli/surroundings/build_info.hpp"
 #include "cli/task_commands/task_command.hpp"
 #include "cli/terminal/talk.hpp"
@@ -47,6 +48,10 @@ ExitCode run(std::vector<std::string> arguments) {
 
   CLI::App app("Launches ranked training processes on hosts that have nothing but sshd.", "train");
   app.set_version_flag("--version", build_info, "Print the version, its commit and libraries");
+  // Thrown as the version is: app.exit() below prints it on stdout.
+  app.add_flag_callback(
+      "--licenses", [] { throw CLI::CallForVersion(std::string(licenses()), 0); },
+      "Print the licenses of train and of the libraries in it, and exit");
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
   app.get_formatter()->label("REQUIRED", "");
