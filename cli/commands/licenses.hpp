@@ -5,8 +5,8 @@
 
 namespace train {
 
-// The libraries that the program contains, their licenses, and its own: cli/licenses.txt and LICENSE.
-// Without the newline at the end.
+// The libraries that the program contains, their licenses, and its own: cli/licenses.txt and
+// LICENSE, without the last newline.
 std::string_view licenses();
 
 }  // namespace train
