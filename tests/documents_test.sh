@@ -298,6 +298,17 @@ check_examples() {
     expect_same "the experiment in README.md (<) and examples/digits/experiment.yaml without its comments (>)"
 }
 
+# The lines of a picture, in an order of their own, without the id of the task: some come when they come.
+lines_of_picture() { grep '^<text' "$1" | sed -E 's/^[^>]*>//; s/(task|tasks)([ /])[a-z0-9]{8}/\1\2ID/g' | sort; }
+
+check_picture() {
+    tests/browser/launch_picture "$train" "$work/launch.svg" || note_failure "tests/browser/launch_picture ended with $?"
+    lines_of_picture examples/launch.svg >"$work/a"
+    lines_of_picture "$work/launch.svg" >"$work/b"
+    [ "$(wc -l <"$work/a")" -ge 10 ] || note_failure "the picture has few lines"
+    expect_same "examples/launch.svg (<) and what tests/browser/launch_picture draws (>)"
+}
+
 commands=(launch plan check report once-per-host 'task list' 'task show' 'task report' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema' completion doctor)
 test_case "the manual says of commands and options what their --help says" check_help_blocks
 test_case "the manual is well-formed, and no wider than a terminal" check_markup
@@ -313,4 +324,5 @@ test_case "commands that are shown can be planned" check_shown_commands
 test_case "files that the manual shows are legal" check_blocks
 test_case "host sets are what the manual says" check_host_sets
 test_case "the examples can be planned, and are what README.md shows" check_examples
+test_case "the picture of a launch in README.md is what is seen at a terminal" check_picture
 finish
