@@ -64,6 +64,42 @@ check_references() {
     [ "$count" -ge 30 ] || note_failure "only $count references to sections were found"
 }
 
+# As HTML: each link to a page or a place of a page, and each style, is there.
+check_html() {
+    cmake -D "OUT=$work/html" -P man/manual_html.cmake >"$work/out" 2>&1 || note_failure "$(cat "$work/out")"
+    printf '%s.html\n' man/*.[157] | sed 's|^man/||' | sort >"$work/a"
+    grep -oE 'href="[a-z.0-9-]+\.html"' "$work/html/index.html" | cut -d '"' -f 2 | sort -u >"$work/b"
+    expect_same "pages (<) and those that index.html names (>)"
+    /usr/bin/python3 - "$work/html" >"$work/out" <<'END' || note_failure "$(cat "$work/out")"
+import html.parser, pathlib, sys, urllib.parse
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.ids = [], set()
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name in ("href", "src"): self.links.append(value)
+            if name == "id": self.ids.add(value)
+
+folder = pathlib.Path(sys.argv[1])
+pages = {path.name: Page(path) for path in folder.glob("*.html")}
+broken, count = [], 0
+for name, page in pages.items():
+    for link in page.links:
+        file, _, place = link.partition("#")
+        if file.startswith("https://manpages.debian.org/") and not file.split("/")[-1].startswith("train"): continue
+        count += 1
+        file = file or name
+        if not (folder / file).is_file() or place and urllib.parse.unquote(place) not in pages[file].ids:
+            broken.append(f"{name} has a link to {link}, which is not there")
+print("\n".join(broken) or f"only {count} links were found")
+sys.exit(bool(broken) or count < 500)
+END
+}
+
 # --- Options: --help against the manual, both ways ---
 
 # One line per option of a command's --help: all its names.
@@ -313,6 +349,7 @@ commands=(launch plan check report once-per-host 'task list' 'task show' 'task r
 test_case "the manual says of commands and options what their --help says" check_help_blocks
 test_case "the manual is well-formed, and no wider than a terminal" check_markup
 test_case "pages and sections that the manual names are there" check_references
+test_case "the manual as HTML has no broken link" check_html
 test_case "--help lists the commands that are checked here" check_commands
 for command in "${commands[@]}"; do test_case "the synopsis of train $command has the options of its --help" check_synopsis "$command"; done
 test_case "the manual has the options of --help, and no others" check_all_options
