@@ -14,6 +14,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openssh-client)
 # The same bytes, whatever the clock and the umask.
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/source_date.cmake)
+set(CPACK_DEBIAN_COMPRESSION_TYPE none)  # dpkg-deb packs it, in same_bytes.cmake
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/finish_files.cmake)
 set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/same_bytes.cmake)
 include(CPack)
