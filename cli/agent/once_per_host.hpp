@@ -11,7 +11,7 @@ namespace train {
 /// A command and the name that identifies it: ranks that give the same name share one run.
 struct OnceCommand {
   std::vector<std::string> words;
-  std::string name;  ///< letters, digits, '.', '_' and '-'; empty: made from the words
+  std::string name;       ///< letters, digits, '.', '_' and '-'; empty: made from the words
   bool is_setup = false;  ///< it is the experiment's `setup`: its failure is reported as that
 };
 

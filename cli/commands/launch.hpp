@@ -26,7 +26,7 @@ struct LaunchFlags {
   /// How hosts are checked first, if at all. If a host is unfit, nothing is started, unless
   /// `exclude_unfit` is set.
   std::optional<CheckTier> check;
-  std::string events;  ///< --events, as typed
+  std::string events;          ///< --events, as typed
   bool exclude_unfit = false;  ///< starts on the fit hosts only
   /// Waits at most this long for slots that other tasks hold; empty: without a limit.
   std::optional<std::string> wait;

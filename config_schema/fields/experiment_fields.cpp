@@ -18,9 +18,10 @@ constexpr Field what_runs[] = {
           "what each rank runs: a line for /bin/sh, or a list of words run as they are"},
     Field{"setup", string, train, "",
           "a line for /bin/sh that one rank of each host runs before all of them run entrypoint"},
-    Field{"on_event", string, train, "",
-          "a line for /bin/sh that the launcher's machine runs for each event of the task, with the "
-          "event as JSON on standard input"},
+    Field{
+        "on_event", string, train, "",
+        "a line for /bin/sh that the launcher's machine runs for each event of the task, with the "
+        "event as JSON on standard input"},
     Field{"processes", string, train, "per_rank",
           "one process for each rank, or one on each host, such as torchrun"}
         .one_of("per_rank|per_host"),

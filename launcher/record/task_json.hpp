@@ -17,9 +17,9 @@ namespace train {
 std::string task_to_json(const TaskRecord& task, const std::vector<RecordedEvent>& events,
                          const std::string& now = {}, const std::string& search = {});
 
-/// An event of the task as one line of JSON that follows config_schema/fields/event.schema.json, with
-/// a newline. `trial`: nothing: it is about the task. The line of `task_over` has the end of the
-/// task from its record.
+/// An event of the task as one line of JSON that follows config_schema/fields/event.schema.json,
+/// with a newline. `trial`: nothing: it is about the task. The line of `task_over` has the end of
+/// the task from its record.
 std::string event_to_json(const TaskRecord& task, const RecordedEvent& event,
                           std::optional<int> trial);
 

@@ -25,7 +25,7 @@ struct TaskRequest {
   /// The launcher's working directory, absolute; base of relative paths.
   std::string directory;
   bool is_detached = false;
-  bool is_strict = false;  ///< a search fails if one trial has failed
+  bool is_strict = false;        ///< a search fails if one trial has failed
   std::string events_file = {};  ///< --events, absolute; empty: none
   /// What other tasks held when the task was placed, if hosts were asked: part of the input of the
   /// plan.
