@@ -285,14 +285,13 @@ void add_launch(CLI::App& app, Choice& choice) {
                     "Likewise, and launch without those that are not");
   command->add_flag("--raw", flags->raw, "Show output as it is: colors, progress bars");
   const auto set_progress = [flags](const std::string& kind) {
-    if (kind != "live" && kind != "plain")
-      throw CLI::ValidationError("--progress", fmt::format("'{}' is none of live and plain", kind));
     flags->tee.is_plain = kind == "plain";
   };
   command
       ->add_option_function<std::string>(
           "--progress", set_progress, "live (default at a terminal): rows below the output; plain")
-      ->type_name("KIND");
+      ->type_name("KIND")
+      ->check(one_of({"live", "plain"}));
   command
       ->add_option("--events", flags->events,
                    "Append each event of the task to this file, as a line of JSON")

@@ -72,32 +72,43 @@ Result<std::optional<PlannedContext>> read_context(const std::string& directory)
                         std::move(archived->warnings)};
 }
 
-// Prints the context's own warnings, and warns if the output format is for another program than
-// `train launch`, which does not send the context.
-void warn_of_context(const PlannedContext& context, PlanFlags::Format format) {
-  for (const std::string& warning : context.warnings) talk_warnings({{{}, {}, warning, {}}});
-  std::string_view name;
+// The name of a format for another program than `train launch`; empty: the format is for people or
+// has everything.
+std::string_view foreign_format(PlanFlags::Format format) {
   switch (format) {
     case PlanFlags::Format::table:
     case PlanFlags::Format::json:
-      return;
+      break;
     case PlanFlags::Format::env:
-      name = "env";
-      break;
+      return "env";
     case PlanFlags::Format::hostfile:
-      name = "hostfile";
-      break;
+      return "hostfile";
     case PlanFlags::Format::slurm:
-      name = "slurm";
-      break;
+      return "slurm";
   }
-  const std::string message = fmt::format(
-      "--format {} does not bring the context '{}' to the hosts", name, context.directory);
-  talk_warnings(
-      {{{},
-        {},
-        message,
-        "start the ranks in a copy that every host sees, or let 'train launch' bring it"}});
+  return {};
+}
+
+// Prints the context's own warnings, and warns of what the other program does not do: it neither
+// sends the context nor runs `setup`.
+void warn_of_format(const std::optional<PlannedContext>& context, const Plan& plan,
+                    PlanFlags::Format format) {
+  const std::string_view name = foreign_format(format);
+  if (context) {
+    for (const std::string& warning : context->warnings) talk_warnings({{{}, {}, warning, {}}});
+    if (!name.empty())
+      talk_warnings({{{},
+                      {},
+                      fmt::format("--format {} does not bring the context '{}' to the hosts", name,
+                                  context->directory),
+                      "start the ranks in a copy that every host sees, or let 'train launch' bring "
+                      "it"}});
+  }
+  if (!name.empty() && !plan.experiment.setup.empty())
+    talk_warnings({{{},
+                    {},
+                    fmt::format("--format {} does not run 'setup' on the hosts", name),
+                    "run it there before, once on each host, or let 'train launch' do so"}});
 }
 
 // Queries the hosts for what is in use; without this, a plan assumes idle hosts.
@@ -136,7 +147,7 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (!context) return report(context.error());
   if (flags.format != PlanFlags::Format::table) {  // the table includes them
     talk_warnings(plan->warnings);
-    if (*context) warn_of_context(**context, flags.format);
+    warn_of_format(*context, *plan, flags.format);
   }
   const PictureSubject subject{
       .plan = *plan,

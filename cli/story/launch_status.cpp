@@ -47,9 +47,8 @@ std::string numbers_of(const std::string& report) {
   for (const auto& [name, value] : document.items()) {
     if (!value.is_number() || parts.size() == most) continue;
     parts.push_back(
-        value.is_number_integer()
-            ? fmt::format("{} {}", escaped_and_shortened(name), value.get<std::int64_t>())
-            : fmt::format("{} {:.4g}", escaped_and_shortened(name), value.get<double>()));
+        escaped_and_shortened(name) + " " +
+        (value.is_number_integer() ? value.dump() : fmt::format("{:.4g}", value.get<double>())));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

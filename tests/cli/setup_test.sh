@@ -51,9 +51,18 @@ what_is_missing_is_said_first() {
     [ ! -e made ] || note_failure "setup has run"
 }
 
+other_launchers_do_not_run_it() {
+    run plan -n 1 --set 'setup=touch made' --format slurm -- true
+    expect_status 0
+    expect_err "warning: --format slurm does not run 'setup' on the hosts"
+    run plan -n 1 --set 'setup=touch made' -- true
+    expect_no_err setup
+}
+
 test_case "setup runs once on a host, before its ranks" runs_once_before_all
 test_case "setup that fails is the cause of the end" its_failure_is_the_cause
 test_case "each attempt sets its hosts up" each_attempt_has_its_own
 test_case "setup is stopped like ranks" is_stopped_like_ranks
 test_case "a missing program is found before setup runs" what_is_missing_is_said_first
+test_case "what plan writes for other launchers says that it does not run setup" other_launchers_do_not_run_it
 finish

@@ -41,6 +41,7 @@ RankCommand random_command(Random& random) {
   else
     command.entrypoint.argv = {"python3", up_to(4, random) == 0 ? "a.py" : "b.py"};
   command.environment = random_environment(random);
+  if (up_to(1, random) == 0) command.setup = up_to(4, random) == 0 ? "make" : "cmake";
   return command;
 }
 
