@@ -117,6 +117,24 @@ Error killed_while_it_ran(const std::string& rank, const std::string& command) {
                                 rank == "?" ? "another rank" : "rank " + rank, command));
 }
 
+// For the report of the failure: what a rank writes there is part of its cause.
+void report_failed_setup(int code) {
+  const std::string text = fmt::format("'setup' of the experiment has failed: exit code {}", code);
+  std::fprintf(stderr, "train: %s\n", text.c_str());
+  const std::string path = variable("TORCHELASTIC_ERROR_FILE");
+  if (path.empty()) return;
+  // Without the file the line above remains.
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (file) (void)write_whole(file.get(), fmt::format("{{\"message\": \"{}\"}}\n", text));
+}
+
+// The rank that ran `setup` is to be the first that fails: then the others are stopped by the
+// launcher. This rank ends by itself only if no stop comes.
+void await_stop() {
+  constexpr unsigned longest = 60;  // seconds
+  ::sleep(longest);
+}
+
 Result<int> run_in(const std::string& directory, const OnceCommand& command) {
   const std::string path =
       fmt::format("{}/once-{}-{}", directory, variable("TRAIN_RESTART_COUNT"),
@@ -131,8 +149,10 @@ Result<int> run_in(const std::string& directory, const OnceCommand& command) {
   const std::string known = file->read();
   if (!known.empty()) {
     const std::size_t blank = std::min(known.find(' '), known.size());
-    if (const auto code = whole_number(trim(std::string_view(known).substr(blank)), 0, INT_MAX))
+    if (const auto code = whole_number(trim(std::string_view(known).substr(blank)), 0, INT_MAX)) {
+      if (command.is_setup && *code != 0) await_stop();
       return *code;
+    }
     return tl::make_unexpected(killed_while_it_ran(known.substr(0, blank), command.words.front()));
   }
   const std::string rank = variable("RANK");
@@ -143,18 +163,8 @@ Result<int> run_in(const std::string& directory, const OnceCommand& command) {
   const int told = code ? *code : exit_code_of(code.error().error_class).value();
   if (auto ended = file->write(text_of(rank, std::to_string(told))); !ended)
     return tl::make_unexpected(std::move(ended.error()));
+  if (command.is_setup && told != 0) report_failed_setup(told);
   return code;
-}
-
-// For the report of the failure: what a rank writes there is part of its cause.
-void report_failed_setup(int code) {
-  const std::string text = fmt::format("'setup' of the experiment has failed: exit code {}", code);
-  std::fprintf(stderr, "train: %s\n", text.c_str());
-  const std::string path = variable("TORCHELASTIC_ERROR_FILE");
-  if (path.empty()) return;
-  // Without the file the line above remains.
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (file) (void)write_whole(file.get(), fmt::format("{{\"message\": \"{}\"}}\n", text));
 }
 
 }  // namespace
@@ -167,9 +177,7 @@ Result<int> run_once_per_host(const OnceCommand& command) {
     return fail(ErrorClass::usage, fmt::format("--name: '{}' is no name", command.name),
                 "use at most 64 letters, digits and the marks . _ -");
   const std::string directory = variable("TRAIN_RUN_DIR");
-  auto code = directory.empty() ? run(command.words) : run_in(directory, command);
-  if (command.is_setup && code && *code != 0) report_failed_setup(*code);
-  return code;
+  return directory.empty() ? run(command.words) : run_in(directory, command);
 }
 
 Result<int> run_once_per_host(const std::vector<std::string>& arguments) {

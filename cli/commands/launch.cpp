@@ -284,6 +284,8 @@ void add_launch(CLI::App& app, Choice& choice) {
   command->add_flag("--exclude-unfit", flags->exclude_unfit,
                     "Likewise, and launch without those that are not");
   command->add_flag("--raw", flags->raw, "Show output as it is: colors, progress bars");
+  command->add_flag("--timestamps", flags->tee.has_times,
+                    "Begin each line of output with its time");
   const auto set_progress = [flags](const std::string& kind) {
     flags->tee.is_plain = kind == "plain";
   };
@@ -313,6 +315,7 @@ void add_launch(CLI::App& app, Choice& choice) {
       auto parsed = parse_tee(words->tee, "--tee");
       if (!parsed) return report(parsed.error());
       parsed->is_plain = flags->tee.is_plain;
+      parsed->has_times = flags->tee.has_times;
       flags->tee = *parsed;
       flags->tee.all_to_stderr = flags->json;
       flags->tee.raw = flags->raw;

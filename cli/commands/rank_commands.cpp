@@ -18,6 +18,7 @@ struct ReportFlags {
 struct OncePerHostFlags {
   std::vector<std::string> command;  ///< after `--`
   std::string name;
+  bool is_setup = false;
 };
 
 ExitCode report_command(const ReportFlags& flags) {
@@ -28,7 +29,7 @@ ExitCode report_command(const ReportFlags& flags) {
 }
 
 ExitCode once_per_host_command(const OncePerHostFlags& flags) {
-  const auto code = run_once_per_host({flags.command, flags.name});
+  const auto code = run_once_per_host({flags.command, flags.name, flags.is_setup});
   return code ? ExitCode(*code) : report(code.error());
 }
 
@@ -66,6 +67,7 @@ void add_once_per_host(CLI::App& app, Choice& choice) {
           ->group("Commands");
   once->add_option("--name", flags->name, "What is run once, where commands differ by rank")
       ->type_name("NAME");
+  once->add_flag("--is-setup", flags->is_setup)->group("");  // what agents call for `setup`
   once->callback([&choice, flags] {
     flags->command = choice.take_command();
     choice.run = [flags] { return once_per_host_command(*flags); };

@@ -28,8 +28,9 @@ void RankOutput::look_for_room() {
     has_room();
 }
 
-void RankOutput::add(const OutputChunk& chunk) {
+void RankOutput::add(const OutputChunk& chunk, std::int64_t time_us) {
   look_for_room();
+  time_us_ = time_us;
   RankStreams& streams = streams_of(chunk.of.trial, chunk.rank);
   std::string text;
   if (streams.is_shown) text.reserve(chunk.bytes.size() + chunk.bytes.size() / 4);
@@ -111,6 +112,10 @@ void RankOutput::show(RankStreams& streams, OutputStream stream, std::string_vie
   if (is_behind_) {
     ++not_shown_;
     return;
+  }
+  if (tee_.has_times) {
+    times_.append(text, time_us_);
+    text += ' ';
   }
   text += streams.prefix;
   if (tee_.raw)

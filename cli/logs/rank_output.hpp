@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/surroundings/time_text.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "launcher/output/line_splitter.hpp"
 #include "launcher/wire/output_chunk.hpp"
@@ -20,6 +21,7 @@ struct Tee {
   std::set<int> ranks;
   bool all_to_stderr = false;  ///< stdout contains only one JSON document
   bool raw = false;            ///< control characters are not escaped
+  bool has_times = false;      ///< lines begin with the time when they were printed
   bool is_plain = false;       ///< there are only lines: no rows stay below them
 
   bool shows(int rank) const {
@@ -48,7 +50,8 @@ class RankOutput {
         elsewhere_(std::move(elsewhere)),
         prefix_(prefix) {}
 
-  void add(const OutputChunk& chunk);
+  /// `time_us`: when it was printed, in microseconds since the Unix epoch.
+  void add(const OutputChunk& chunk, std::int64_t time_us = 0);
   /// Adds what a rank wrote to its stderr earlier, which was shown by another launcher.
   void remember(int trial, int rank, std::string_view errors);
   /// Call it when the terminal has caught up.
@@ -93,6 +96,8 @@ class RankOutput {
   Prefix prefix_;
   std::uint64_t not_shown_ = 0;  ///< lines skipped since the terminal was full
   bool is_behind_ = false;
+  std::int64_t time_us_ = 0;  ///< of the last chunk
+  MomentWriter times_;
   Streams streams_;
 };
 

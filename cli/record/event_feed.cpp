@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace train {
 namespace {
 
 constexpr milliseconds command_limit{30'000};
+constexpr std::size_t most_output = 4'096;  // its last words are reported if it fails
 /// Events beyond this many that are not delivered yet are left out.
 constexpr std::size_t most_pending = 10'000;
 /// Longer ones come without their text.
@@ -39,7 +41,7 @@ Result<void> run_command(const EventTargets& targets, const std::string& line) {
   call.arguments = {"sh", "-c", R"(cd "$1" && eval "$0")", targets.command, targets.directory};
   for (const auto& [name, value] : session_environment())
     call.environment.push_back(name + "=" + value);
-  const auto done = run_shortly(call, command_limit, 0, line);
+  const auto done = run_shortly(call, command_limit, most_output, line);
   if (done) return {};
   return fail(ErrorClass::host,
               "'on_event' has failed: " + done.error().diagnostics.front().message);
@@ -54,6 +56,18 @@ EventFeed::EventFeed(Loop& loop, Journal& journal, const TaskRecord& task, Print
       print_(std::move(print)),
       file_thread_(loop, Background::Idle::goes),
       command_thread_(loop, Background::Idle::goes) {}
+
+void EventFeed::take_over(std::optional<int> attempt) {
+  if (!has_targets()) return;
+  const Instant now = loop_.now();
+  const JournalEntry taken{
+      journal_record::Supervised{2},
+      now,
+      {},
+      std::chrono::floor<milliseconds>(std::chrono::system_clock::now().time_since_epoch())};
+  send(recorded_events(task_, {taken})[1], std::nullopt);
+  if (attempt) attempts_.emplace(0, JournalEntry{journal_record::AttemptBegun{*attempt}, now, {}});
+}
 
 void EventFeed::append(std::string entry, bool durable,
                        std::function<void(Result<void>)> on_written) {

@@ -37,6 +37,9 @@ class EventFeed final : public Journal {
 
   /// Until this is called, entries only go to the journal.
   void send_to(EventTargets targets) { targets_ = std::move(targets); }
+  /// Sends that this launcher has taken the task over. `attempt`: that of its only trial; nothing:
+  /// it is a search.
+  void take_over(std::optional<int> attempt);
   void append(std::string entry, bool durable,
               std::function<void(Result<void>)> on_written) override;
   void look(std::function<void()> then) override { journal_.look(std::move(then)); }

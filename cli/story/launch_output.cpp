@@ -8,8 +8,8 @@ namespace train {
 
 std::uint64_t LaunchOutput::take(OutputChunk chunk, nanoseconds age) {
   using std::chrono::microseconds;
-  if (chunk.stream != OutputStream::metrics) shown_.add(chunk);
   const auto printed = std::chrono::floor<microseconds>(time_.now() - age);
+  if (chunk.stream != OutputStream::metrics) shown_.add(chunk, printed.count());
   return logs_.write(
       {chunk.rank, chunk.stream, printed.count(), std::move(chunk.bytes), chunk.dropped, chunk.of});
 }

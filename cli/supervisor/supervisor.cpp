@@ -131,10 +131,13 @@ class Supervisor {
       events_.send_to(
           {s_.request.events_file, s_.plan.experiment.on_event, s_.task.working_directory});
     if (s_.outcome) return end(*s_.outcome);
-    if (s_.resume)
+    if (s_.resume) {
       recorder_.write();  // this process is now the launcher
-    else
+      events_.take_over(s_.search ? std::nullopt
+                                  : std::optional(s_.resume->replay.first().attempt));
+    } else {
       keep_request();
+    }
     const auto files = prepare();
     if (displacement_) return leave();
     if (left_by_) return s_.resume ? give_up() : stopped_early();

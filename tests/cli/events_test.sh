@@ -71,7 +71,7 @@ faults_of_targets() {
 # A command that hangs delays neither the ranks nor the file.
 a_command_that_hangs() {
     start launch -n 1 --events events --set 'on_event=until [ -e go ]; do sleep 0.05; done' -- touch started
-    eventually 60 grep -q task_over events
+    eventually 60 grep -qs task_over events
     [ -e started ] || note_failure "no rank has started"
     touch go
     await
@@ -82,7 +82,7 @@ a_command_that_hangs() {
 adopted_tasks_go_on() {
     start launch --events events --set on_launcher_loss=5m --set 'on_event=cat >>got' -n 1 -- /bin/sh -c 'touch runs; until [ -e end ]; do sleep 0.05; done'
     eventually 60 test -e "$work/here/runs"
-    eventually 60 grep -q ranks_started got
+    eventually 60 grep -qs ranks_started got
     kill -KILL "$launcher"
     await
     touch end

@@ -21,9 +21,10 @@ its_failure_is_the_cause() {
     expect_status 9
     [ ! -e started ] || note_failure "a rank has started"
     expect_err "no such disk"
-    expect_err "rank [01] on 'localhost' .*'setup' of the experiment has failed: exit code 9"
-    run task show "$(task_id)"
-    expect_out "'setup' of the experiment has failed"
+    expect_err "^  it reported: 'setup' of the experiment has failed: exit code 9"
+    expect_err "^  \| no such disk"
+    expect_err "rank [01] was stopped by train"
+    expect_equal "ranks that report it" 1 "$(grep -c "^\[[01]\] train: 'setup' of" "$work/err")"
     run launch -n 1 --set framework=none --set 'setup=kill -KILL $$' -- touch started
     expect_status 137
     expect_err "'setup' of the experiment has failed: exit code 137"

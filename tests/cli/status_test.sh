@@ -88,6 +88,16 @@ plain_where_it_must_be() {
     expect_err "'loud' is none of live and plain"
 }
 
+lines_have_times() {
+    run launch -n 1 --timestamps -- /bin/sh -c 'echo hello; printf rest'
+    expect_status 0
+    expect_out '^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}(Z|[+-][0-9:]+) \[0\] hello$'
+    expect_out '^20.* \[0\] rest$'
+    run task logs --timestamps "$(task_id)"
+    expect_out '^20.* \[0\] hello$'
+}
+
+test_case "lines begin with their time where that is wanted" lines_have_times
 test_case "a terminal shows how many ranks run, and nothing of it stays" ranks_are_counted
 test_case "the last report of rank 0 and what the ranks use are shown" reports_and_usage_are_shown
 test_case "progress bars of ranks stay in place" progress_bars_stay_in_place
