@@ -51,5 +51,27 @@ END
     expect_equal "results of the ranks" "$unbroken" "$(sorted slope)"
 }
 
+loss() { sed -n 's/^\[0\] loss \([0-9.]*\) after 20 steps$/\1/p' "$work/out"; }
+batches() { sed -nE 's/^\[([0-9])\] ([0-9]+) of 64 samples, from sample ([0-9]+) on$/\1: \2 from \3/p' "$work/out" | sort; }
+
+uneven_parts() {
+    local weighted
+    /usr/bin/python3 -c 'import torch' 2>/dev/null || { skip "/usr/bin/python3 has no torch (python3-torch)"; return; }
+    sed 's/name: fast/name: localhost/; s/name: slow/name: 127.0.0.1/' "$root/examples/uneven/hosts.example.yaml" >hosts.yaml
+    launch_example uneven --hostfile hosts.yaml
+    expect_equal "batches by weight" "0: 28 from 0
+1: 27 from 28
+2: 9 from 55" "$(batches)"
+    weighted=$(loss)
+    [[ $weighted =~ ^0\.0[0-9]+$ ]] || note_failure "the loss is '$weighted'"
+    launch_example uneven -H localhost:2 -n 2 --set resources.batch_split=even
+    expect_equal "even batches" "0: 32 from 0
+1: 32 from 32" "$(batches)"
+    expect_equal "loss with even batches" "$weighted" "$(loss)"
+    launch_example uneven -H localhost:1 -n 1
+    expect_equal "loss of one rank" "$weighted" "$(loss)"
+}
+
 test_case "resume: after a failure ranks go on where they were, to the same result" resumed
+test_case "uneven: parts by weight learn what even parts do" uneven_parts
 finish
