@@ -3,6 +3,7 @@
 # Examples that have no script of their own here, each as its first lines say.   examples_test.sh path/to/train
 . "$(dirname "$0")/lib.sh"
 use_train "${1:-}"
+fake=$(dirname "$train")/../tests/fake_nvml
 
 # launch_example NAME ARGUMENT...: to its end, in a copy of the examples.
 launch_example() {
@@ -72,6 +73,35 @@ uneven_parts() {
     expect_equal "loss of one rank" "$weighted" "$(loss)"
 }
 
+halves_of_gpus() {
+    local example=$root/examples/fractional
+    run plan "$example/experiment.yaml" --hostfile "$example/hosts.example.yaml"
+    expect_status 0
+    expect_out '^trials: 4 of 4 at once, as many as fit these hosts'
+    run plan "$example/experiment.yaml" --hostfile "$example/hosts.example.yaml" --json --set scaling_config.num_workers=4
+    expect_status 0
+    expect_schema plan "$work/out"
+    expect_equal "devices of the ranks" '[[0], [0], [1], [1]]' \
+        "$(field "[r['devices'] for r in d['trials'][0]['ranks']]" "$work/out")"
+    expect_equal "what ranks see" "['0', '0', '1', '1']" \
+        "$(field "[r['env']['CUDA_VISIBLE_DEVICES'] for r in d['trials'][0]['ranks']]" "$work/out")"
+}
+
+trials_on_halves() {
+    [ -e "$fake/libnvidia-ml.so.1" ] || { skip "there is no $fake"; return; }
+    [ ! -e /proc/driver/nvidia/gpus ] || { skip "this machine has GPUs"; return; }
+    environment=("LD_LIBRARY_PATH=$fake" "FAKE_NVML_GPUS=NVIDIA A100-SXM4-80GB:2")
+    launch_example fractional
+    expect_err ', 4 at once, with 1 rank each of '
+    expect_equal "learning rates" "0.003 0.01 0.03 0.1" \
+        "$(sed -nE 's/^\[[0-3]\] learning rate (.*) on GPU [01]$/\1/p' "$work/out" | sort -g | paste -sd ' ')"
+    expect_equal "trials on each GPU" "2 0,2 1" \
+        "$(sed -n 's/.* on GPU //p' "$work/out" | sort | uniq -c | awk '{ print $1, $2 }' | paste -sd ,)"
+    expect_err '^train: best: trial 3, '
+}
+
 test_case "resume: after a failure ranks go on where they were, to the same result" resumed
 test_case "uneven: parts by weight learn what even parts do" uneven_parts
+test_case "fractional: a plan puts two ranks on each GPU" halves_of_gpus
+test_case "fractional: four trials run on halves of two GPUs" trials_on_halves
 finish
