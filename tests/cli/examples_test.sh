@@ -100,8 +100,27 @@ trials_on_halves() {
     expect_err '^train: best: trial 3, '
 }
 
+cpp_ranks() {
+    local id rank
+    { command -v cmake && command -v c++; } >/dev/null || { skip "there is no cmake or no c++"; return; }
+    cp -r "$root/examples" .
+    { cmake -S examples/cpp_worker -B build/cpp_worker -DCMAKE_CXX_FLAGS=-Werror && cmake --build build/cpp_worker; } \
+        >"$work/build" 2>&1 || { note_failure "$(cat "$work/build")"; return; }
+    launch_example cpp_worker -H localhost:4
+    expect_equal "sums" "[0] rank 0 of 4: 1, and 30 over all
+[1] rank 1 of 4: 4, and 30 over all
+[2] rank 2 of 4: 9, and 30 over all
+[3] rank 3 of 4: 16, and 30 over all" "$(sort "$work/out")"
+    id=$(task_id)
+    for rank in 0 1 2 3; do
+        expect_equal "what rank $rank has reported" '{"sum": 30}' \
+            "$(cat "$work/state/train/tasks/$id/logs/metrics-$rank.0.log")"
+    done
+}
+
 test_case "resume: after a failure ranks go on where they were, to the same result" resumed
 test_case "uneven: parts by weight learn what even parts do" uneven_parts
 test_case "fractional: a plan puts two ranks on each GPU" halves_of_gpus
 test_case "fractional: four trials run on halves of two GPUs" trials_on_halves
+test_case "cpp_worker: four ranks of a program without dependencies meet" cpp_ranks
 finish
