@@ -370,7 +370,7 @@ careless_typing() {
     refused 64 "'train config show' runs nothing: it takes no '-- python3 ...'" 'launch and plan' -- config show good.yaml -- python3 x
     refused 64 "^train: --set: 'name: x' has no '='" 'write --set key.path=value' -- config show good.yaml --set 'name: x'
     refused 64 "there is no schema 'experimnet'" "did you mean 'experiment'\?" -- config schema experimnet
-    refused 64 "there is no schema 'yaml'" 'experiment, hosts, diagnostics, doctor, plan and task' -- config schema yaml
+    refused 64 "there is no schema 'yaml'" 'experiment, hosts, diagnostics, doctor, plan, task and event' -- config schema yaml
     refused 64 "'hosts' is one word too many" -- config schema experiment hosts
     refused 78 "^train: hosts.yaml:1:1: unknown key 'defaults'" -- config show hosts.yaml
 }
