@@ -55,9 +55,9 @@ ExitCode run(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND ...");
   app.get_formatter()->label("REQUIRED", "");
-  for (auto* add :
-       {add_launch, add_plan, add_report, add_measuring, add_once_per_host, add_task,
-        add_hosts_commands, add_check, add_doctor, add_config_commands, add_completion, add_agent})
+  for (auto* add : {add_launch, add_plan, add_report, add_measuring, add_once_per_host, add_task,
+                    add_hosts_commands, add_check, add_forward, add_doctor, add_config_commands,
+                    add_completion, add_agent})
     add(app, choice);
   app.footer(examples);  // last: later options would inherit it
 

@@ -345,7 +345,7 @@ check_picture() {
     expect_same "examples/launch.svg (<) and what tests/browser/launch_picture draws (>)"
 }
 
-commands=(launch plan check report once-per-host 'task list' 'task show' 'task report' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema' completion doctor)
+commands=(launch plan check report once-per-host 'task list' 'task show' 'task report' 'task best' 'task logs' 'task attach' 'task exec' 'task get' 'task wait' 'task kill' 'task rerun' 'task rm' 'task prune' 'hosts list' 'hosts probe' 'config check' 'config show' 'config schema' completion doctor forward)
 test_case "the manual says of commands and options what their --help says" check_help_blocks
 test_case "the manual is well-formed, and no wider than a terminal" check_markup
 test_case "pages and sections that the manual names are there" check_references

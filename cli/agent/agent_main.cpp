@@ -18,7 +18,9 @@
 #include "cli/agent/agent_attach.hpp"
 #include "cli/agent/measure.hpp"
 #include "cli/agent/once_per_host.hpp"
+#include "cli/agent/port_connection.hpp"
 #include "cli/agent/report_writer.hpp"
+#include "config_schema/text/text.hpp"
 
 namespace train {
 
@@ -43,6 +45,15 @@ int report(const std::vector<std::string>& arguments) {
 int once_per_host(const std::vector<std::string>& arguments) {
   const auto code = run_once_per_host(arguments);
   return code ? *code : report_failure(code.error());
+}
+
+// `connect-port`, which `train forward` calls beside a rank.
+int connect_port(std::string_view word) {
+  constexpr int last_port = 65'535;
+  const auto port = whole_number(word, 1, last_port);
+  if (!port) return report_failure(make_error(ErrorClass::usage, "connect-port: no port"));
+  const auto done = connect_streams_to_port(*port);
+  return done ? 0 : report_failure(done.error());
 }
 
 // `measure-links` and `measure-allreduce`, also for ranks.
@@ -70,6 +81,7 @@ int run(int argc, char* argv[]) {
   if (argc > 1 && is(1, "report")) return report({argv + 2, argv + argc});
   if (argc == 2 && is(1, "measure-links")) return print(measure_links_of_task());
   if (argc == 3 && is(1, "measure-allreduce")) return print(measure_allreduce_of_task(argv[2]));
+  if (argc == 3 && is(1, "connect-port")) return connect_port(argv[2]);
   if (argc > 1 && is(1, "once-per-host")) return once_per_host({argv + 2, argv + argc});
   if (const auto enough = check_stack_limit(); !enough) return refuse(enough.error());
   if (argc == 4 && is(1, "agent") && is(2, "attach"))

@@ -21,6 +21,8 @@ void add_completion(CLI::App& app, Choice& choice);
 void add_report(CLI::App& app, Choice& choice);
 void add_once_per_host(CLI::App& app, Choice& choice);
 void add_measuring(CLI::App& app, Choice& choice);
+/// `forward`, and what it calls on hosts.
+void add_forward(CLI::App& app, Choice& choice);
 /// Commands that launchers call on hosts where train is installed.
 void add_agent(CLI::App& app, Choice& choice);
 
