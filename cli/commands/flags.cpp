@@ -124,11 +124,10 @@ void add_environment(CLI::App& command, EnvironmentFlags& flags) {
                  "Set a variable of the ranks; NAME alone: as it is here; repeatable", "NAME=VALUE",
                  "variable");
   add_repeatable(command, "--env-file", flags.files,
-                 "Set variables from lines NAME=VALUE, without showing values; repeatable", "FILE",
-                 "file");
+                 "Set variables from lines NAME=VALUE, never shown; repeatable", "FILE", "file");
   add_repeatable(command, "--secret", flags.secrets,
-                 "Set a variable, never shown, to its value here or a file's text; repeatable",
-                 "NAME[=@FILE]", "variable");
+                 "Set a variable, never shown, to its value here or a file's text", "NAME[=@FILE]",
+                 "variable");
 }
 
 void add_request(CLI::App& command, RequestFlags& flags) {

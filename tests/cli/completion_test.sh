@@ -35,7 +35,7 @@ commands_and_options() {
     done
     expect_words "an option that was given" "--csv" task list --json --cs
     expect_words "an option that was given, again" "" task list --csv --cs
-    expect_words "an option that may be repeated" "--set" launch --set name=a --se
+    expect_words "options that may be repeated" "--set --secret" launch --set name=a --secret A --se
     expect_words "nothing of hidden commands" "" agent ''
     expect_words "nothing after a word that is none" "" task shwo ''
     run complete -- task show --js

@@ -119,7 +119,7 @@ commands() {
     refused 64 usage "^train: 'train' does nothing without a command" 'launch, plan, report, once-per-host, task' --
     refused 64 usage "^train: 'train' has no command 'lauch'" "did you mean 'launch'\?" -- lauch
     refused 64 usage "^train: 'train' has no command 'frobnicate'" 'launch, plan, report, once-per-host, task' -- frobnicate
-    refused 64 usage "^train: 'train task' does nothing without a command" 'list, show, best, logs, attach, wait, kill' -- task
+    refused 64 usage "^train: 'train task' does nothing without a command" 'list, show, report, best, logs, attach, wait, kill' -- task
     refused 64 usage "^train: 'train task' has no command 'lsit'" "did you mean 'list'\?" -- task lsit
     refused 64 usage "^train: 'train' has no command 'kill'" "did you mean 'train task kill'\?" -- kill abcd
     refused 64 usage "^train: 'train' has no command 'list'" "did you mean 'train task list' or 'train hosts list'\?" -- list
