@@ -55,7 +55,7 @@ Result<void> connect_streams_to_port(int port) {
   if (!socket) return tl::make_unexpected(socket.error());
   const int there = socket->get();
   // The other direction ends with this process.
-  const auto sending = start_thread([there] {
+  auto sending = start_thread([there] {
     copy(STDIN_FILENO, there);
     ::shutdown(there, SHUT_WR);
   });

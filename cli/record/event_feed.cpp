@@ -39,8 +39,7 @@ Result<void> run_command(const EventTargets& targets, const std::string& line) {
   ProgramCall call;
   call.program = "/bin/sh";
   call.arguments = {"sh", "-c", R"(cd "$1" && eval "$0")", targets.command, targets.directory};
-  for (const auto& [name, value] : session_environment())
-    call.environment.push_back(name + "=" + value);
+  call.environment = environment_texts();
   const auto done = run_shortly(call, command_limit, most_output, line);
   if (done) return {};
   return fail(ErrorClass::host,

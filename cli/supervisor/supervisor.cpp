@@ -486,6 +486,7 @@ class Supervisor {
     std::set<int> unsettled = unsettled_hosts();
     const auto doubtful = doubtful_hosts(outcome);  // before the sweep, which runs the loop
     std::vector<AbandonedHost> abandoned;
+    abandoned.reserve(doubtful.size());
     for (const int host : doubtful)
       abandoned.push_back({s_.hosts[static_cast<std::size_t>(host)], agent_key(s_.task.id, host)});
     const nanoseconds limit = outcome.is_cut_short ? hurried_sweep_limit : sweep_limit;
