@@ -36,18 +36,21 @@ bool await_on(int fd, short events, Deadline deadline) {
   return ready > 0;
 }
 
-Descriptor listen_on(int family, int port) {
+// On all addresses of the family, or on `v4` alone.
+Descriptor listen_on(int family, int port, in_addr_t v4 = INADDR_ANY) {
   Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return socket;
   constexpr int off = 0;
   constexpr int on = 1;
   sockaddr_storage address{};  // all addresses: zeros
+  auto* const of_v4 = reinterpret_cast<sockaddr_in*>(&address);
   address.ss_family = static_cast<sa_family_t>(family);
   const auto number = htons(static_cast<std::uint16_t>(port));
   if (family == AF_INET6)
     reinterpret_cast<sockaddr_in6*>(&address)->sin6_port = number;
   else
-    reinterpret_cast<sockaddr_in*>(&address)->sin_port = number;
+    of_v4->sin_port = number;
+  if (family == AF_INET) of_v4->sin_addr.s_addr = htonl(v4);
   const socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
   const bool listens =
       (family != AF_INET6 ||
@@ -88,6 +91,8 @@ Descriptor listen_on_all(int port) {
   Descriptor socket = listen_on(AF_INET6, port);
   return socket ? std::move(socket) : listen_on(AF_INET, port);  // where there is no IPv6
 }
+
+Descriptor listen_on_loopback(int port) { return listen_on(AF_INET, port, INADDR_LOOPBACK); }
 
 int port_of(const Descriptor& socket) {
   sockaddr_storage address{};

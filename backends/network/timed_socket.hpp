@@ -27,6 +27,8 @@ std::optional<SocketAddress> socket_address(const std::string& text, int port);
 /// A non-blocking socket that listens on all addresses of this host, IPv4 and, if available, IPv6;
 /// port 0: the kernel chooses. Empty, with errno set, on error.
 Descriptor listen_on_all(int port);
+/// The same on 127.0.0.1 alone.
+Descriptor listen_on_loopback(int port);
 /// The port of a socket of this host; 0 on failure.
 int port_of(const Descriptor& socket);
 

@@ -2,13 +2,13 @@
 #include "cli/agent/port_connection.hpp"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
+#include "backends/network/timed_socket.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
@@ -29,21 +29,14 @@ void copy(int from, int to) {
 
 // Programs listen on either loopback address, and most on both.
 Result<Descriptor> connect_to(int port) {
-  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_port = htons(static_cast<std::uint16_t>(port));
-  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (socket && ::connect(socket.get(), reinterpret_cast<sockaddr*>(&v4), sizeof v4) == 0)
-    return socket;
-  const int error = errno;
-  Descriptor other(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = v4.sin_port;
-  v6.sin6_addr = in6addr_loopback;
-  if (other && ::connect(other.get(), reinterpret_cast<sockaddr*>(&v6), sizeof v6) == 0)
-    return other;
+  int error = 0;
+  for (const char* loopback : {"127.0.0.1", "::1"}) {
+    const auto address = socket_address(loopback, port);
+    Descriptor socket(::socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto* const to = reinterpret_cast<const sockaddr*>(&address->storage);
+    if (socket && ::connect(socket.get(), to, address->size) == 0) return socket;
+    if (error == 0) error = errno;
+  }
   return fail(ErrorClass::host,
               fmt::format("nothing answers on port {} there: {}", port, system_reason(error)));
 }

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <system_error>
 
-#include "cli/completion/value_kind.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/control/control_talk.hpp"
 
 namespace train {
 
@@ -152,6 +152,19 @@ void add_request(CLI::App& command, RequestFlags& flags) {
       ->check(names("directory"));
   add_overrides(command, flags);
   add_environment(command, flags.environment);
+}
+
+void add_task_name(CLI::App& command, std::string& task, const char* kind) {
+  command.add_option("TASK", task, "its id in 'train task list', or the beginning of it")
+      ->type_name("")
+      ->required()
+      ->check(names("task", kind));
+}
+
+void add_trial(CLI::App& command, std::optional<int>& trial) {
+  command.add_option("--trial", trial, "Of this trial (0 is the first), where a task has several")
+      ->type_name("N")
+      ->check(whole_number(0, highest_trial));
 }
 
 void add_formats(CLI::App& command, ListFormat& format) {

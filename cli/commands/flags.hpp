@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/completion/value_kind.hpp"
 #include "cli/request/request.hpp"
 #include "cli/surroundings/exit_code.hpp"
 #include "config_schema/fields/field_table.hpp"
@@ -51,6 +52,9 @@ void add_overrides(CLI::App& command, RequestFlags& flags);
 void add_environment(CLI::App& command, EnvironmentFlags& flags);
 void add_hosts(CLI::App& command, HostFlags& flags);
 void add_transport(CLI::App& command, std::optional<TransportKind>& transport);
+/// The argument TASK. `kind` says which tasks a shell offers (`value_kind`).
+void add_task_name(CLI::App& command, std::string& task, const char* kind = value_kind::task);
+void add_trial(CLI::App& command, std::optional<int>& trial);
 /// --json and --csv.
 void add_formats(CLI::App& command, ListFormat& format);
 void add_wait(CLI::App& command, std::string& wait);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +9,7 @@
 
 #include "backends/event_loop/acceptor.hpp"
 #include "backends/event_loop/loop.hpp"
+#include "backends/network/timed_socket.hpp"
 #include "backends/posix/child.hpp"
 #include "cli/agent/port_connection.hpp"
 #include "cli/commands/commands.hpp"
@@ -35,26 +34,11 @@ struct ForwardFlags {
 };
 
 Result<Descriptor> listen_here(int port) {
-  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int yes = 1;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-      ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-      ::listen(socket.get(), SOMAXCONN) == 0)
-    return socket;
+  Descriptor socket = listen_on_loopback(port);
+  if (socket) return socket;
   return fail(ErrorClass::busy,
               fmt::format("cannot listen on 127.0.0.1:{}: {}", port, system_reason(errno)),
               "choose another port here: --local PORT, or --local 0 for any that is free");
-}
-
-int port_of(const Descriptor& socket) {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin_port);
 }
 
 /// Connections from here to a port beside a rank. Each is a `train task exec` of its own, which
@@ -179,10 +163,7 @@ void add_forward(CLI::App& app, Choice& choice) {
   const auto flags = std::make_shared<ForwardFlags>();
   CLI::App* forward = app.add_subcommand("forward", "Reach a port beside a rank from this machine")
                           ->group("Commands");
-  forward->add_option("TASK", flags->task, "its id in 'train task list', or the beginning of it")
-      ->type_name("")
-      ->required()
-      ->check(names("task", value_kind::unfinished_task));
+  add_task_name(*forward, flags->task, value_kind::unfinished_task);
   forward->add_option("PORT", flags->port, "Port on the loopback of the rank's host, such as 6006")
       ->type_name("")
       ->required()
@@ -190,9 +171,7 @@ void add_forward(CLI::App& app, Choice& choice) {
   forward->add_option("--rank", flags->rank, "The rank whose host it is; else 0")
       ->type_name("N")
       ->check(whole_number(0, highest_rank));
-  forward->add_option("--trial", flags->trial, "Of this trial, where a task has several")
-      ->type_name("N")
-      ->check(whole_number(0, highest_rank));
+  add_trial(*forward, flags->trial);
   forward->add_option("--local", flags->local, "Port of 127.0.0.1 here; else the same; 0: any")
       ->type_name("PORT")
       ->check(whole_number(0, last_port));

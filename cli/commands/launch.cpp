@@ -314,9 +314,8 @@ void add_launch(CLI::App& app, Choice& choice) {
     choice.run = [flags, words] {
       auto parsed = parse_tee(words->tee, "--tee");
       if (!parsed) return report(parsed.error());
-      parsed->is_plain = flags->tee.is_plain;
-      parsed->has_times = flags->tee.has_times;
-      flags->tee = *parsed;
+      flags->tee.mode = parsed->mode;
+      flags->tee.ranks = std::move(parsed->ranks);
       flags->tee.all_to_stderr = flags->json;
       flags->tee.raw = flags->raw;
       if (flags->detach) flags->tee.mode = Tee::Mode::none;

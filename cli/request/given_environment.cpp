@@ -44,17 +44,6 @@ Result<EnvironmentVariable> read_secret(const std::string& argument) {
   return secret;
 }
 
-Result<void> check_length(const EnvironmentVariable& variable) {
-  if (!variable.value || is_short_enough(variable.name, *variable.value)) return {};
-  return tl::make_unexpected(
-      Error{ErrorClass::config,
-            {{variable.place,
-              {},
-              fmt::format("variable {} has {} bytes, with its name; Linux takes {}", variable.name,
-                          variable.name.size() + 1 + variable.value->size(), longest_variable),
-              "pass large data in a file"}}});
-}
-
 class Reader {
  public:
   Result<void> add_file(const std::string& path) {
@@ -83,7 +72,9 @@ class Reader {
 
  private:
   Result<void> add_secret(EnvironmentVariable variable) {
-    if (auto checked = check_length(variable); !checked) return checked;
+    if (auto fault =
+            oversized_variable(variable.name, variable.value.value_or(""), variable.place, {}))
+      return tl::make_unexpected(Error{ErrorClass::config, {std::move(*fault)}});
     found_.secrets.erase(variable.name);
     if (variable.value) found_.secrets[variable.name] = std::move(*variable.value);
     variable.value.reset();

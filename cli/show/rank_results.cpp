@@ -35,7 +35,7 @@ std::string how_ended(const RankRecord& rank) {
   return rank.stopped ? text + " (stopped by train)" : text;
 }
 
-std::string memory_text(std::int64_t bytes) {
+std::string memory_use_text(std::int64_t bytes) {
   constexpr double mib = 1u << 20;
   constexpr double gib = 1u << 30;
   const auto size = static_cast<double>(bytes);
@@ -97,8 +97,8 @@ Columns columns_of(const RankRow& row) {
           slots_text(row),
           cpus_text(row),
           most_text(row, &RankRecord::cpu_ms, format_duration),
-          most_text(row, &RankRecord::memory, memory_text),
-          most_text(row, &RankRecord::memory_peak, memory_text),
+          most_text(row, &RankRecord::memory, memory_use_text),
+          most_text(row, &RankRecord::memory_peak, memory_use_text),
           row.ended};
 }
 

@@ -19,7 +19,7 @@ std::string rank_results_to_text(const std::vector<RankRecord>& ranks, std::size
 /// How a rank has ended: "exit 1", "SIGKILL (stopped by train)", or "-".
 std::string how_ended(const RankRecord& rank);
 /// "12.5 MiB", "1.5 GiB".
-std::string memory_text(std::int64_t bytes);
+std::string memory_use_text(std::int64_t bytes);
 
 /// The rank whose own failure came first: the last one that an event names so, else the lowest one
 /// that has failed; null if there is none.

@@ -143,8 +143,8 @@ ReportTable ranks_table(const ReportSource& source, const std::set<std::string>&
     return std::vector<ReportCell>{
         {std::to_string(rank.rank), rank.rank},         {rank.host},
         {rank.slots.empty() ? "-" : rank.slots},        {rank.cpus.empty() ? "-" : rank.cpus},
-        figure_cell(rank.cpu_ms, format_duration),      figure_cell(rank.memory, memory_text),
-        figure_cell(rank.memory_peak, memory_text),     {std::move(ended)},
+        figure_cell(rank.cpu_ms, format_duration),      figure_cell(rank.memory, memory_use_text),
+        figure_cell(rank.memory_peak, memory_use_text), {std::move(ended)},
         log_cell(logs, log_id(std::nullopt, rank.rank))};
   };
   const RankRecord* const culprit = failed_rank(task.ranks, source.events);

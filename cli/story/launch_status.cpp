@@ -83,7 +83,7 @@ std::string summary(const LaunchStatus& status) {
     text += "; " + numbers;
   if (status.cpus) text += fmt::format("; {:.1f} CPUs", *status.cpus);
   if (status.memory)
-    text += fmt::format("; {}", memory_text(static_cast<std::int64_t>(*status.memory)));
+    text += fmt::format("; {}", memory_use_text(static_cast<std::int64_t>(*status.memory)));
   return text;
 }
 

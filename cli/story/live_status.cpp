@@ -2,7 +2,6 @@
 #include "cli/story/live_status.hpp"
 
 #include <array>
-#include <string_view>
 #include <utility>
 
 #include "cli/terminal/bottom_rows.hpp"
@@ -16,13 +15,9 @@ constexpr milliseconds while_starting{250};
 constexpr milliseconds while_running{1'000};
 constexpr std::size_t most_unfinished = 4;
 
-// What a host does, in the order of its steps. A host that is through with its part is not named.
-constexpr std::array<std::pair<HostState, std::string_view>, 4> shown_states = {{
-    {HostState::connecting, "connecting"},
-    {HostState::preparing, "preparing"},
-    {HostState::ready, "ready"},
-    {HostState::running, "running"},
-}};
+// In the order of the steps of a host. One that is through with its part is not named.
+constexpr std::array shown_states = {HostState::connecting, HostState::preparing, HostState::ready,
+                                     HostState::running};
 
 LaunchStatus::Phase shown_phase(RunPhase phase) {
   switch (phase) {
@@ -69,12 +64,12 @@ LaunchStatus LiveStatus::status(const Run& run) {
   }
   LaunchStatus status;
   status.phase = shown_phase(phase_);
-  for (const auto& [state, words] : shown_states) {
+  for (const HostState state : shown_states) {
     std::vector<std::string> hosts;
     for (std::size_t host = 0; host < trial_.hosts.size(); ++host)
       if (run.host_state(static_cast<int>(host)) == state)
         hosts.push_back(trial_.hosts[host].host.name);
-    if (!hosts.empty()) status.hosts.emplace_back(words, std::move(hosts));
+    if (!hosts.empty()) status.hosts.emplace_back(host_states().row(state).name, std::move(hosts));
   }
   status.ranks = run.world_size();
   status.ranks_left = run.ranks_left();

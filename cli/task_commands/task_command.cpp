@@ -5,23 +5,10 @@
 
 namespace train {
 
-void add_task_name(CLI::App& command, std::string& task, const char* kind) {
-  command.add_option("TASK", task, "its id in 'train task list', or the beginning of it")
-      ->type_name("")
-      ->required()
-      ->check(names("task", kind));
-}
-
 void add_task_names(CLI::App& command, std::vector<std::string>& tasks, const char* kind) {
   command.add_option("TASK", tasks, "their ids in 'train task list', or the beginnings of them")
       ->type_name("")
       ->check(names("task", kind));
-}
-
-void add_trial(CLI::App& command, std::optional<int>& trial) {
-  command.add_option("--trial", trial, "Of this trial (0 is the first), where a task has several")
-      ->type_name("N")
-      ->check(whole_number(0, highest_trial));
 }
 
 void add_task(CLI::App& app, Choice& choice) {

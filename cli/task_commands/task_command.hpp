@@ -5,7 +5,7 @@
 
 namespace train {
 
-/// `train task_command` with its subcommands.
+/// `train task` with its subcommands.
 void add_task(CLI::App& app, Choice& choice);
 
 }  // namespace train

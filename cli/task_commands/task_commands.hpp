@@ -11,7 +11,7 @@
 
 namespace train {
 
-// The subcommands of `train task_command`, in the order of its help.
+// The subcommands of `train task`, in the order of its help.
 void add_task_list(CLI::App& task, Choice& choice);
 void add_task_show(CLI::App& task, Choice& choice);
 void add_task_report(CLI::App& task, Choice& choice);
@@ -31,8 +31,6 @@ void add_task_prune(CLI::App& task, Choice& choice);
 constexpr std::uint64_t most_counted = 1'000'000'000;  ///< limit for numbers of lines and tasks
 
 /// `kind` says which tasks a shell offers (`value_kind`).
-void add_task_name(CLI::App& command, std::string& task, const char* kind = value_kind::task);
 void add_task_names(CLI::App& command, std::vector<std::string>& tasks, const char* kind);
-void add_trial(CLI::App& command, std::optional<int>& trial);
 
 }  // namespace train

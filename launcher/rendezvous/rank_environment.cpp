@@ -100,15 +100,6 @@ void warn_of_unequal_workers(const Plan& plan, std::vector<std::string>& lines) 
       hosts.front().host.name, hosts.front().slots.size(), other->host.name, other->slots.size()));
 }
 
-void check_variable(const std::string& name, const std::string& value, const Place& place,
-                    const std::string& key, std::vector<Diagnostic>& faults) {
-  if (is_short_enough(name, value)) return;
-  faults.push_back({place, key,
-                    fmt::format("variable {} has {} bytes, with its name; Linux takes {}", name,
-                                name.size() + 1 + value.size(), longest_variable),
-                    "pass large data in a file"});
-}
-
 void check_argument(const std::string& argument, const char* what,
                     std::vector<Diagnostic>& faults) {
   if (argument.size() <= longest_variable) return;
@@ -188,17 +179,29 @@ std::vector<RunFile> run_files(const ExperimentConfig& experiment) {
   return files;
 }
 
+std::optional<Diagnostic> oversized_variable(const std::string& name, const std::string& value,
+                                             const Place& place, const std::string& key) {
+  if (is_short_enough(name, value)) return std::nullopt;
+  return Diagnostic{place, key,
+                    fmt::format("variable {} has {} bytes, with its name; Linux takes {}", name,
+                                name.size() + 1 + value.size(), longest_variable),
+                    "pass large data in a file"};
+}
+
 std::vector<Diagnostic> oversized_variables(const Plan& plan) {
   std::vector<Diagnostic> faults;
+  const auto add = [&faults](std::optional<Diagnostic> fault) {
+    if (fault) faults.push_back(std::move(*fault));
+  };
   check_argument(plan.experiment.entrypoint.shell, "the line", faults);
   for (const std::string& word : plan.experiment.entrypoint.argv)
     check_argument(word, "a word", faults);
   for (const EnvironmentVariable& variable : plan.experiment.environment)
-    check_variable(variable.name, variable.value.value_or(""), variable.place,
-                   "environment." + variable.name, faults);
+    add(oversized_variable(variable.name, variable.value.value_or(""), variable.place,
+                           "environment." + variable.name));
   for (const PlannedHost& host : plan.trial.hosts)
     for (const auto& [name, value] : host.host.env)
-      check_variable(name, value, host.host.place, "env." + name, faults);
+      add(oversized_variable(name, value, host.host.place, "env." + name));
   check_tensorflow(plan, faults);
   return faults;
 }

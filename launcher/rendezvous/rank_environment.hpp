@@ -37,6 +37,11 @@ inline constexpr std::size_t longest_variable = (128U << 10) - 1;
 /// Whether Linux accepts a variable with this name and value.
 bool is_short_enough(std::string_view name, std::string_view value);
 
+/// What is wrong with a variable that is too long for Linux; nothing if it is not. `key` names it
+/// in the input; may be empty.
+std::optional<Diagnostic> oversized_variable(const std::string& name, const std::string& value,
+                                             const Place& place, const std::string& key);
+
 /// A file that the agents write into the run directory of their host before ranks are started,
 /// readable only by the user.
 struct RunFile {

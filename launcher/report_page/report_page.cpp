@@ -48,10 +48,6 @@ std::string lines_html(std::string_view text) {
   return html;
 }
 
-std::string note(std::string_view words) {
-  return words.empty() ? "" : fmt::format("<p class=\"note\">{}</p>\n", xml_text(words));
-}
-
 std::string head_html(const ReportHead& head) {
   const OutlookLook look = look_of(head.outlook);
   std::string html = fmt::format(
@@ -102,8 +98,8 @@ std::string metrics_html(const TaskReport& report) {
             "</details>\n";
   }
   if (drawn < report.metrics.size())
-    html += note(fmt::format("{} more metrics are left out.", report.metrics.size() - drawn));
-  return html + (html.empty() ? "" : note(report.metrics_remark));
+    html += note_html(fmt::format("{} more metrics are left out.", report.metrics.size() - drawn));
+  return html + (html.empty() ? "" : note_html(report.metrics_remark));
 }
 
 std::string experiment_html(const std::string& text) {
@@ -112,7 +108,8 @@ std::string experiment_html(const std::string& text) {
       fmt::format("<pre tabindex=\"0\" aria-label=\"The experiment\">\n{}</pre>\n",
                   lines_html(std::string_view(text).substr(0, most_experiment_bytes)));
   if (text.size() > most_experiment_bytes)
-    html += note(fmt::format("{} more bytes are left out.", text.size() - most_experiment_bytes));
+    html +=
+        note_html(fmt::format("{} more bytes are left out.", text.size() - most_experiment_bytes));
   return html;
 }
 
@@ -123,7 +120,7 @@ std::string environment_html(const std::vector<std::string>& names) {
     html += fmt::format("<li><code>{}</code></li>\n", xml_text(names[i]));
   html += "</ul>\n";
   if (names.size() > most_names)
-    html += note(fmt::format("{} more are left out.", names.size() - most_names));
+    html += note_html(fmt::format("{} more are left out.", names.size() - most_names));
   return html;
 }
 
@@ -140,7 +137,7 @@ class PageWriter {
         "id=\"{0}-heading\">{1}</h2>\n",
         id, heading);
     if (html.size() > room_) {
-      sections_ += note("This is left out: the page would be too large.");
+      sections_ += note_html("This is left out: the page would be too large.");
     } else {
       sections_ += html;
       room_ -= html.size();
@@ -188,8 +185,9 @@ std::string report_page(const TaskReport& report) {
   page.add_section("metrics", "Metrics", metrics_html(report));
   page.add_section("trials", "Trials", table_to_html(report.trials));
   page.add_section("ranks", "Ranks", table_to_html(report.ranks));
-  page.add_section("logs", "Logs",
-                   report.logs.empty() ? "" : note(report.logs_remark) + logs_to_html(report.logs));
+  page.add_section(
+      "logs", "Logs",
+      report.logs.empty() ? "" : note_html(report.logs_remark) + logs_to_html(report.logs));
   page.add_section("experiment", "Experiment", experiment_html(report.experiment));
   page.add_section("environment", "Environment of rank 0, by name",
                    environment_html(report.environment));

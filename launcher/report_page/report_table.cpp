@@ -38,6 +38,10 @@ ReportCell number_cell(double value) { return {fmt::format("{:.6g}", value), val
 
 }  // namespace
 
+std::string note_html(std::string_view words) {
+  return words.empty() ? "" : fmt::format("<p class=\"note\">{}</p>\n", xml_text(words));
+}
+
 std::string scroll_box(std::string_view label, std::string_view html) {
   return fmt::format(
       "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">{}</div>\n",
@@ -63,10 +67,7 @@ std::string table_to_html(const ReportTable& table) {
     html += "</tr>\n";
   }
   html += "</tbody></table>";
-  html = scroll_box(table.caption, html);
-  if (!table.remark.empty())
-    html += fmt::format("<p class=\"note\">{}</p>\n", xml_text(table.remark));
-  return html;
+  return scroll_box(table.caption, html) + note_html(table.remark);
 }
 
 ReportTable table_of(const MetricChart& chart) {

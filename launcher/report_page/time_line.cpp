@@ -9,6 +9,7 @@
 
 #include "launcher/picture/columns.hpp"
 #include "launcher/picture/svg_writer.hpp"
+#include "launcher/report_page/report_table.hpp"
 
 namespace train {
 
@@ -236,10 +237,8 @@ std::string time_line_to_html(const TimeLine& time_line) {
   std::string html = "<div class=\"time-line\">\n";
   for (const TimeRow& row : time_line.rows)
     if (!row.bars.empty()) html += row_to_html(row, axis);
-  html += axis_to_html(axis) + "</div>\n" + legend_of(time_line);
-  if (!time_line.remark.empty())
-    html += fmt::format("<p class=\"note\">{}</p>\n", xml_text(time_line.remark));
-  return html;
+  return html + axis_to_html(axis) + "</div>\n" + legend_of(time_line) +
+         note_html(time_line.remark);
 }
 
 }  // namespace train

@@ -6,41 +6,20 @@
 # check_report.html measures each page there, 360 and 1,600 pixels wide, and uses its fields; the
 # console of the browser must stay empty. TRAIN_TEST_PICTURES=DIR keeps pages and screenshots there.
 # shellcheck disable=SC2016 # programs for the ranks are in single quotes
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-[ -x "${1:-}" ] || { echo "usage: ${0##*/} path/to/train" >&2; exit 2; }
-train=$(realpath "$1")
-gallery=$(dirname "$train")/../tests/browser/report_gallery
-. "$here/../support/cases.sh"
-
-browser=$(command -v chromium) || {
-    skipped=1
-    echo "SKIPPED: there is no chromium"
-    finish
-}
-work=$(mktemp -d "${TMPDIR:-/tmp}/train-browser.XXXXXX") || exit 1
+. "$(dirname "$0")/lib.sh"
+use_browser "${1:-}" report_gallery
 pages=$(realpath "${TRAIN_TEST_PICTURES:-$work}")
 mkdir -p "$pages"
-trap 'rm -rf "$work"' EXIT
 
-# chromium ARGUMENT...: as in svg_test.sh; the page that checks may look into the page that is checked,
-# and the console is written to $work/talk.
-chromium() {
-    HOME=$work timeout -k 5 180 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
-        --no-first-run --disable-extensions --disable-background-networking \
-        --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$work/profile" --disable-web-security \
-        --allow-file-access-from-files --enable-logging=stderr "$@" 2>"$work/talk"
-}
+# The page that checks may look into the page that is checked.
+limit=180
+page_access=(--disable-web-security --allow-file-access-from-files --enable-logging=stderr)
 
 # trouble_of FILE: what the browser finds wrong with a page.
 trouble_of() {
     sed "s|PAGE_HERE|file://$1|" "$here/check_report.html" >"$work/check.html"
-    chromium --virtual-time-budget=60000 --window-size=1700,1800 --dump-dom "file://$work/check.html" >"$work/dom"
-    if grep -q '<pre id="trouble">$' "$work/dom"; then
-        sed -n '/<pre id="trouble">$/,/<\/pre>/p' "$work/dom" | sed 's/<[^>]*>//g; /^$/d'
-    else
-        echo "the browser showed nothing: $(tail -n 3 "$work/talk")"
-    fi
+    chromium "${page_access[@]}" --virtual-time-budget=60000 --window-size=1700,1800 --dump-dom "file://$work/check.html" >"$work/dom"
+    told_trouble "$work/dom"
     grep -a ':CONSOLE' "$work/talk" | head -n 5
 }
 
@@ -68,7 +47,7 @@ is_noticed() {
 shot() {
     local scheme=1
     [ "$2" = light ] || scheme=0
-    chromium --blink-settings=preferredColorScheme="$scheme" --window-size="$3,${shot_height:-1600}" \
+    chromium "${page_access[@]}" --blink-settings=preferredColorScheme="$scheme" --window-size="$3,${shot_height:-1600}" \
         --screenshot="$pages/$1-$2-$3.png" "file://$pages/$1.html" >"$work/talk.out"
     /usr/bin/python3 "$here/colors.py" "$pages/$1-$2-$3.png"
 }

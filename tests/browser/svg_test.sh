@@ -5,40 +5,17 @@
 #
 # check.html measures each picture there; a screenshot of it in light and dark must not be blank.
 # TRAIN_TEST_PICTURES=DIR keeps the pictures and screenshots there.
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-[ -x "${1:-}" ] || { echo "usage: ${0##*/} path/to/train" >&2; exit 2; }
-train=$(realpath "$1")
-gallery=$(dirname "$train")/../tests/browser/browser_gallery
-. "$here/../support/cases.sh"
-
-browser=$(command -v chromium) || {
-    skipped=1
-    echo "SKIPPED: there is no chromium"
-    finish
-}
-work=$(mktemp -d "${TMPDIR:-/tmp}/train-browser.XXXXXX") || exit 1
+. "$(dirname "$0")/lib.sh"
+use_browser "${1:-}" browser_gallery
 pictures=${TRAIN_TEST_PICTURES:-$work}
 mkdir -p "$pictures"
-trap 'rm -rf "$work"' EXIT
-
-# chromium ARGUMENT...: every run has its own profile, and a limit.
-chromium() {
-    HOME=$work timeout -k 5 90 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
-        --no-first-run --disable-extensions --disable-background-networking \
-        --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$work/profile" "$@" 2>"$work/talk"
-}
 
 # trouble_of NAME PARTS: what the browser finds wrong with a picture, inline in a page.
 trouble_of() {
     sed -e "s/PARTS_EXPECTED/$2/" -e "/PICTURE_HERE/{r $pictures/$1.svg
 d}" "$here/check.html" >"$work/$1.html"
     chromium --dump-dom "file://$work/$1.html" >"$work/$1.dom"
-    if grep -q '<pre id="trouble">$' "$work/$1.dom"; then
-        sed -n '/<pre id="trouble">$/,/<\/pre>/p' "$work/$1.dom" | sed 's/<[^>]*>//g; /^$/d'
-    else
-        echo "the browser showed nothing: $(tail -n 3 "$work/talk")"
-    fi
+    told_trouble "$work/$1.dom"
 }
 
 in_page() { test_case "$1 is drawn as it should be" is_drawn "$@"; }

@@ -62,6 +62,20 @@ start() {
     launcher=$!
 }
 
+# at_terminal COLUMNS LINES [REGEX ACTION]... -- ARGUMENT...: the program at a terminal: see screen.py.
+at_terminal() {
+    local words=()
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    with_environment /usr/bin/python3 "$here/screen.py" "${words[@]}" -- "$train" "$@" \
+        >"$work/out" 2>"$work/err"
+    status=$?
+    expect_no_out '^(never seen|strange sequence)'
+}
+
 # await: waits for the end of what was started; `limit` is in seconds, of an idle machine, and far above
 # what anything takes: it ends what hangs. That something is quick is asserted by what else it would do.
 await() {

@@ -740,20 +740,6 @@ printing='for step in $(seq 20); do
 
 hold() { local step; for step in "$@"; do : >"held.$step"; done; }
 
-# at_terminal COLUMNS LINES [REGEX ACTION]... -- ARGUMENT...: the program at a terminal: see screen.py.
-at_terminal() {
-    local words=()
-    while [ "$1" != -- ]; do
-        words+=("$1")
-        shift
-    done
-    shift
-    with_environment /usr/bin/python3 "$here/screen.py" "${words[@]}" -- "$train" "$@" \
-        >"$work/out" 2>"$work/err"
-    status=$?
-    expect_no_out '^(never seen|strange sequence)'
-}
-
 # All that trials 0 to N have printed is there, each line as it was printed, and nothing of a table.
 expect_whole_lines() { # N
     local trial

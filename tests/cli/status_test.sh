@@ -5,20 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 use_train "${1:-}"
 
-# at_terminal COLUMNS LINES [REGEX ACTION]... -- ARGUMENT...: the program at a terminal: see screen.py.
-at_terminal() {
-    local words=()
-    while [ "$1" != -- ]; do
-        words+=("$1")
-        shift
-    done
-    shift
-    with_environment /usr/bin/python3 "$here/screen.py" "${words[@]}" -- "$train" "$@" \
-        >"$work/out" 2>"$work/err"
-    status=$?
-    expect_no_out '^(never seen|strange sequence)'
-}
-
 # Ranks that run until there is a file `end`, or `end.RANK`.
 until_end='until [ -e end ] || [ -e "end.$RANK" ]; do sleep 0.05; done'
 

@@ -69,7 +69,9 @@ first_failure() {
 
 # Only what the page has room for, of a rank that has not failed.
 long_logs() {
-    run launch -n 2 -- /bin/sh -c 'i=0; while [ $i -lt 20000 ]; do echo "line $i of $RANK"; i=$((i + 1)); done; exit $RANK'
+    # Rank 1 fails once rank 0 has printed all: its failure stops the other.
+    run launch -n 2 -- /bin/sh -c 'i=0; while [ $i -lt 20000 ]; do echo "line $i of $RANK"; i=$((i + 1)); done
+        touch "printed.$RANK"; until [ -e printed.0 ]; do sleep 0.05; done; exit $RANK'
     expect_status 1
     id=$(task_id)
     run task report "$id"
@@ -105,10 +107,13 @@ YAML
     expect_equal "the log that comes first" 'id="log-2-0"' "$(page | grep -o 'id="log-[0-9]*-0"' | head -n 1)"
 }
 
+is_logged() { with_environment "$train" task logs "$id" | grep -q "$1"; }
+
 meanwhile() {
     start launch -n 1 -- /bin/sh -c 'echo up; exec sleep 4711'
     within 30 "the rank is up" out_count_is 1 up
     id=$(task_id)
+    eventually 60 is_logged up
     with_environment "$train" task report "$id" -o - >"train-$id.html" 2>"$work/err.report"
     expect_equal "its status" 0 $?
     expect_page '<p class="ending unfinished">'
