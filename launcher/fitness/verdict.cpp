@@ -37,6 +37,9 @@ constexpr nanoseconds clocks_apart = 1s;
 constexpr std::uint64_t slow_data = 3;
 // Reading less than this measures the time for opening files, not the pace.
 constexpr std::uint64_t least_data = 16 * mebibyte;
+// A reading that ends earlier than this is not judged: a single wait for the CPU or the disk, which
+// says nothing about the directory, makes it three times as long.
+constexpr nanoseconds least_reading = 500ms;
 
 std::string mib(std::uint64_t bytes) {
   if (bytes >= 10'240 * mebibyte) return fmt::format("{} GiB", bytes >> 30);
@@ -464,7 +467,8 @@ class Judge {
     for (host_ = 0; host_ < hosts_.size(); ++host_) {
       if (!hosts_[host_].fitness || !hosts_[host_].fitness->data) continue;
       const DataFacts& data = *hosts_[host_].fitness->data;
-      if (!has_pace(data) || data.pace() * slow_data >= *middle) continue;
+      if (!has_pace(data) || data.took < least_reading) continue;
+      if (data.pace() * slow_data >= *middle) continue;
       add(Fitness::unfit, "data",
           fmt::format("it reads {} at {}, and the median of all is {}", data.directory,
                       rate_text(data.pace()), rate_text(*middle)),

@@ -186,6 +186,16 @@ TEST_CASE("data that one host reads slowly, or not at all, is found") {
               "node02 unfit data: /data cannot be read: no such file or directory"});
 }
 
+TEST_CASE("a short reading of data is not judged by its pace") {
+  Bench bench(4);
+  for (std::size_t i = 0; i < 4; ++i) bench[i].data = DataFacts{"/data", 32 << 20, 10ms, ""};
+  bench[2].data->took = 400ms;
+  CHECK(bench.found().empty());
+  bench[2].data->took = 600ms;
+  CHECK(bench.found() ==
+        Lines{"node03 unfit data: it reads /data at 55.9 MB/s, and the median of all is 3.4 GB/s"});
+}
+
 TEST_CASE("a clock is wrong only where it cannot be right") {
   Bench bench;
   // A login may take seconds: it may be right all the same.
