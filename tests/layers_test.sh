@@ -66,7 +66,8 @@ backends/process: posix event_loop lease
 backends/store: posix event_loop registry
 backends/context: posix event_loop process
 backends/local: posix event_loop process
-backends/openssh: posix event_loop link process
+backends/command: posix event_loop link process
+backends/openssh: posix event_loop link process command
 backends/ssh_config: posix event_loop ssh_formats process
 backends/visits: posix lease process
 backends/attempt: posix event_loop lease network observe process visits

@@ -2,11 +2,11 @@
 #include "backends/openssh/openssh_errors.hpp"
 
 #include <fmt/format.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include <initializer_list>
 
+#include "backends/command/process_link.hpp"
 #include "backends/openssh/openssh_command.hpp"
 #include "config_schema/text/terminal_text.hpp"
 
@@ -58,14 +58,6 @@ std::string said_apart_from(const OpensshLog& log, std::string_view words) {
 
 OpensshFailure failure(std::string message, std::string hint, Tries tries = Tries::one) {
   return {make_error(ErrorClass::host, std::move(message), std::move(hint)), tries};
-}
-
-std::string exit_text(const ExitStatus& end) {
-  if (end.code) return fmt::format("exited with status {}", *end.code);
-  if (!end.signal) return "does not end";
-  const char* name = ::sigabbrev_np(*end.signal);
-  return name ? fmt::format("was killed by signal {}", name)
-              : fmt::format("was killed by signal {}", *end.signal);
 }
 
 // The output of a login shell, after "; "; empty when there is none.

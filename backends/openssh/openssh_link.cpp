@@ -2,7 +2,6 @@
 #include "backends/openssh/openssh_link.hpp"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -11,14 +10,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/link/link_handle.hpp"
 #include "backends/openssh/askpass.hpp"
 #include "backends/openssh/openssh_command.hpp"
-#include "backends/posix/files.hpp"
-#include "backends/posix/random.hpp"
+#include "backends/openssh/openssh_errors.hpp"
+#include "backends/posix/descriptor.hpp"
 #include "config_schema/hosts/host_address.hpp"
 #include "config_schema/text/terminal_text.hpp"
-#include "launcher/bootstrap/bootstrap_command.hpp"
 
 namespace train {
 
@@ -30,9 +27,6 @@ constexpr std::size_t max_name = 200;
 // unseen window does not block retries.
 constexpr nanoseconds question_limit = std::chrono::seconds(120);
 constexpr nanoseconds own_end_margin = std::chrono::seconds(1);
-constexpr int max_reads = 16;  // reads in a row, each of read_buffer's size; then others have their
-                               // turn
-constexpr int max_last_reads = 256;
 
 // Whether this machine has the address. Behind a proxy, the host sees the address of another
 // machine.
@@ -57,29 +51,30 @@ bool is_own_address(const std::string& address) {
 
 OpensshLink::OpensshLink(std::shared_ptr<OpensshShared> shared, Host host, AgentCall call,
                          LinkEvents events)
-    : shared_(std::move(shared)),
-      host_(std::move(host)),
-      call_(std::move(call)),
-      events_(std::move(events)),
-      settings_{.server = endpoint_text(host_.address.empty() ? host_.name : host_.address,
-                                        host_.port.value_or(default_ssh_port))} {}
+    : ProcessLink(shared, std::move(host), std::move(call), std::move(events)),
+      openssh_(std::move(shared)),
+      settings_{.server = endpoint_text(
+                    this->host().address.empty() ? this->host().name : this->host().address,
+                    this->host().port.value_or(default_ssh_port))} {}
 
-OpensshLink::~OpensshLink() { close(); }
+std::shared_ptr<OpensshLink> OpensshLink::shared_self() {
+  return std::static_pointer_cast<OpensshLink>(shared_from_this());
+}
 
 void OpensshLink::begin() {
-  shared_->find_program([weak = weak_from_this()](const Result<std::string>& program) {
+  openssh_->find_program([weak = std::weak_ptr(shared_self())](const Result<std::string>& program) {
     const auto self = weak.lock();
     if (self && !self->is_closed()) self->on_program(program);
   });
 }
 
 void OpensshLink::on_program(const Result<std::string>& program) {
-  const OpensshOptions& options = shared_->options;
   // Without ssh the settings of the host cannot be read either.
   if (!program) return fail_with(program.error());
   program_ = *program;
-  if (!options.settings_of) return on_settings(settings_);
-  options.settings_of(host_, [weak = weak_from_this()](const Result<HostSettings>& settings) {
+  const HostSettingsOf& settings_of = openssh_->options.settings_of;
+  if (!settings_of) return on_settings(settings_);
+  settings_of(host(), [weak = std::weak_ptr(shared_self())](const Result<HostSettings>& settings) {
     if (const auto self = weak.lock()) self->on_settings(settings);
   });
 }
@@ -88,102 +83,47 @@ void OpensshLink::on_settings(const Result<HostSettings>& settings) {
   if (is_closed()) return;
   if (!settings) return fail_with(settings.error());
   settings_ = *settings;
-  start_in(*shared_->window, settings_.server, shared_from_this());
+  enter_window();
 }
 
-void OpensshLink::start() {
-  in_setup_ = true;
-  launch();
-}
-
-void OpensshLink::launch() {
-  const std::string nonce = new_nonce();
-  const auto command =
-      bootstrap_command({nonce, shared_->options.agent.name(), call_.key, to_string(call_.verb)});
-  if (!command) return fail_with(command.error());
-  auto process =
-      start_connected({.program = program_,
-                       .arguments = openssh_arguments(host_, *command, settings_.new_host_key),
-                       .environment = shared_->environment(),
-                       .next_step = "install OpenSSH's client, or put its ssh first in PATH"});
-  if (!process) return fail_with(process.error());
-  process_ = std::move(*process);
-  launched_ = shared_->loop.now();
-  end_ = {};
-  has_process_ended_ = has_stream_ended_ = false;
+Result<ProgramCall> OpensshLink::next_call(const std::string& bootstrap) {
   log_ = {};
   timed_stage_ = OpensshStage::starting;
   timed_connections_ = 0;
-  bootstrap_.emplace(nonce, machine_of_this_program());
-  is_uploading_ = false;
-  upload_.clear();
-  phase_ = Phase::bootstrap;
-  ++tries_;
-  watch_process();
-  // Until ssh reports a stage, one deadline covers all stages.
-  set_deadline(connect_limit() + login_limit() + shared_->options.start_timeout);
+  return ProgramCall{.program = program_,
+                     .arguments = openssh_arguments(host(), bootstrap, settings_.new_host_key),
+                     .environment = openssh_->environment(),
+                     .next_step = "install OpenSSH's client, or put its ssh first in PATH"};
 }
 
-void OpensshLink::watch_process() {
-  const auto weak = weak_from_this();
-  shared_->children.add(process_.pid, std::move(process_.pidfd), [weak](const ExitStatus& end) {
-    if (const auto self = weak.lock()) self->on_process_end(end);
-  });
-  errors_readable_ = shared_->loop.when_readable(process_.errors.get(),
-                                                 [this] { keep_alive(&OpensshLink::read_errors); });
-  readable_ = shared_->loop.when_readable(process_.stream.get(),
-                                          [this] { keep_alive(&OpensshLink::read_output); });
-}
-
-// The link may be destroyed inside one of its callbacks.
-void OpensshLink::keep_alive(void (OpensshLink::*action)()) {
-  const auto self = shared_from_this();
-  (this->*action)();
-}
-
-void OpensshLink::read_errors() {
-  auto& buffer = shared_->read_buffer;
-  for (int i = 0; i < max_reads && process_.errors; ++i) {
-    const ssize_t count = read_some(process_.errors.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EAGAIN) break;
-    if (count <= 0) {
-      log_.finish();
-      errors_readable_.reset();
-      process_.errors.reset();
-      break;
-    }
-    log_.feed({buffer.data(), static_cast<std::size_t>(count)});
-    if (!bootstrap_ || log_.stage() < OpensshStage::logged_in) continue;
-    const auto counted = bootstrap_->take_errors(static_cast<std::size_t>(count));
-    if (!counted) return fail_with(counted.error());
-  }
-  follow_log();
+// Until ssh reports a stage, one deadline covers all stages.
+nanoseconds OpensshLink::first_limit() const {
+  return connect_limit() + login_limit() + openssh_->options.start_timeout;
 }
 
 // Longer than the ConnectTimeout, since ssh enforces that itself and then tries the next address.
 nanoseconds OpensshLink::connect_limit() const {
-  if (call_.connect_limit) return *call_.connect_limit + own_end_margin;
-  const nanoseconds ours = shared_->options.connect_timeout;
+  if (call().connect_limit) return *call().connect_limit + own_end_margin;
+  const nanoseconds ours = openssh_->options.connect_timeout;
   if (!settings_.connect_timeout) return ours;
   return std::max(ours, nanoseconds(*settings_.connect_timeout) + own_end_margin);
 }
 
 nanoseconds OpensshLink::login_limit() const {
-  const nanoseconds ours = shared_->options.login_timeout;
+  const nanoseconds ours = openssh_->options.login_timeout;
   if (!settings_.connect_timeout) return ours;
   return std::max(ours, nanoseconds(*settings_.connect_timeout) + ours / 2);
 }
 
-// Each stage has its own deadline, until the host itself has answered.
-void OpensshLink::follow_log() {
+void OpensshLink::follow_log(bool is_timed) {
   report_accepted_keys();
-  if (phase_ != Phase::bootstrap || is_uploading_ || has_process_ended_) return;
+  if (!is_timed) return;
   const OpensshStage stage = log_.stage();
   if (stage == timed_stage_ && log_.connections() == timed_connections_) return;
   if (stage == OpensshStage::connecting)
     set_deadline(connect_limit());
   else if (stage == OpensshStage::logged_in)
-    set_deadline(shared_->options.start_timeout);
+    set_deadline(openssh_->options.start_timeout);
   else if (timed_stage_ < OpensshStage::exchanging)
     set_deadline(login_limit());
   timed_stage_ = stage;
@@ -191,21 +131,21 @@ void OpensshLink::follow_log() {
 }
 
 bool OpensshLink::is_asking() const {
-  return phase_ == Phase::bootstrap && log_.stage() < OpensshStage::logged_in &&
-         process_.pid >= 0 && shared_->loop.now() - launched_ < question_limit &&
-         is_run_below(process_.pid, shared_->options.askpass);
+  return phase() == Phase::bootstrap && log_.stage() < OpensshStage::logged_in && pid() >= 0 &&
+         openssh_->loop.now() - launched() < question_limit &&
+         is_run_below(pid(), openssh_->options.askpass);
 }
 
 void OpensshLink::report_accepted_keys() {
   for (const AcceptedKey& accepted : log_.take_accepted_keys()) {
-    if (settings_.new_host_key == NewHostKey::accepted_for_no) shared_->warn_of_strict_no();
+    if (settings_.new_host_key == NewHostKey::accepted_for_no) openssh_->warn_of_strict_no();
     const bool is_own = !accepted.is_jump_host;
     const std::string file = is_own && !settings_.known_hosts_file.empty()
                                  ? settings_.known_hosts_file
                                  : "the known hosts";
     const std::string name =
-        accepted.host.empty() ? (is_own ? host_.name : "its jump host") : accepted.host;
-    shared_->print(
+        accepted.host.empty() ? (is_own ? host().name : "its jump host") : accepted.host;
+    openssh_->print(
         fmt::format("{}the host key of {} is new and {} to {}: {}",
                     accepted.is_written ? "" : "warning: ", printable(name, max_name),
                     accepted.is_written ? "was added" : "trusted, but could not be added", file,
@@ -213,96 +153,41 @@ void OpensshLink::report_accepted_keys() {
   }
 }
 
-void OpensshLink::read_output() {
-  auto& buffer = shared_->read_buffer;
-  // After the end of the process, reads only what is in the socket's buffer: a program that it has
-  // started may hold the other end and write forever.
-  const int most = has_process_ended_ ? max_last_reads : max_reads;
-  for (int i = 0; process_.stream && i < most; ++i) {
-    const ssize_t count = read_some(process_.stream.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EAGAIN && !has_process_ended_) return;
-    if (count <= 0) return on_stream_end();
-    on_output({buffer.data(), static_cast<std::size_t>(count)});
-  }
-  if (has_process_ended_ && process_.stream) on_stream_end();
-}
-
-void OpensshLink::on_output(std::string_view bytes) {
-  if (phase_ == Phase::streaming) {
-    const auto on_bytes = events_.on_bytes;  // the link may end inside the call
-    return on_bytes(bytes);
-  }
-  bootstrap_->feed(bytes);
-  while (phase_ == Phase::bootstrap) {
-    const auto next = bootstrap_->next();
-    if (!next) return fail_with(next.error());
-    if (*next == BootstrapTalk::Step::listen) return;
-    if (*next == BootstrapTalk::Step::ready) return become_open();
-    upload();
-  }
-}
-
-void OpensshLink::upload() {
-  is_uploading_ = true;
-  await_upload();
-  upload_.clear();
-  upload_.push_upload(shared_->options.agent);
-  flush();
-}
-
-void OpensshLink::become_open() {
-  phase_ = Phase::streaming;
-  deadline_.reset();
-  upload_.clear();
-  leave_setup();
-  if (shared_->options.logins) shared_->options.logins->logged_in(host_.name, log_.means());
-  const LinkInfo info = link_info();
-  const std::string first = bootstrap_->take_rest();
-  bootstrap_.reset();
-  const LinkEvents events = events_;  // the link may end inside a call
-  events.on_open(info);
-  if (!first.empty() && phase_ == Phase::streaming) events.on_bytes(first);
-  if (phase_ == Phase::streaming) flush();
-}
-
 // Behind a proxy or an existing master, only the host knows the address at which it was reached;
 // without that, its declared name is used.
-LinkInfo OpensshLink::link_info() const {
+LinkInfo OpensshLink::on_ready(const BootstrapTalk& talk) {
+  const OpensshOptions& options = openssh_->options;
+  if (options.logins) options.logins->logged_in(host().name, log_.means());
   LinkInfo info;
   info.transport = "openssh";
-  info.address = log_.address().empty() ? bootstrap_->host_address() : log_.address();
-  if (info.address.empty()) info.address = host_.address.empty() ? host_.name : host_.address;
-  if (is_own_address(bootstrap_->client_address())) info.own_address = bootstrap_->client_address();
+  info.address = log_.address().empty() ? talk.host_address() : log_.address();
+  if (info.address.empty()) info.address = host().address.empty() ? host().name : host().address;
+  if (is_own_address(talk.client_address())) info.own_address = talk.client_address();
   return info;
 }
 
-void OpensshLink::send(std::shared_ptr<const std::string> bytes) {
-  if (is_closed() || has_stream_ended_) return;
-  queue_.push(SharedBytes(bytes));
-  if (phase_ == Phase::streaming && !writable_) flush();
+void OpensshLink::on_early_end(const ExitStatus& end) {
+  if (is_of_host()) return fail_with(start_error(log_, host(), end, noise()));
+  const OpensshFailure failure = login_failure(log_, host(), end);
+  if (tries() >= static_cast<int>(failure.tries)) {
+    Logins* const logins = openssh_->options.logins.get();
+    if (failure.is_refusal && logins != nullptr) logins->refused(host().name);
+    Error error = failure.error;
+    if (tries() > 1) error.diagnostics.back().message += fmt::format(" (tried {} times)", tries());
+    return fail_with(error);
+  }
+  if (failure.tries == OpensshFailure::Tries::many) openssh_->window->overrun(settings_.server);
+  retry_later();
 }
 
-void OpensshLink::flush() {
-  SendQueue& bytes = phase_ == Phase::streaming ? queue_ : upload_;
-  while (!bytes.empty() && process_.stream) {
-    const std::string_view front = bytes.front();
-    const ssize_t count = uninterrupted(
-        [&] { return ::send(process_.stream.get(), front.data(), front.size(), MSG_NOSIGNAL); });
-    if (count < 0 && errno == EAGAIN) break;
-    if (count < 0) bytes.clear();  // the end of the stream reports it to the owner
-    if (count > 0) bytes.consume(static_cast<std::size_t>(count));
-    // Restarting the timer once a second is enough to detect a stalled upload.
-    const Instant now = shared_->loop.now();
-    if (phase_ == Phase::bootstrap && now - upload_progress_ > std::chrono::seconds(1)) {
-      upload_progress_ = now;
-      await_upload();
-    }
-  }
-  if (bytes.empty() || !process_.stream)
-    writable_.reset();
-  else if (!writable_)
-    writable_ = shared_->loop.when_writable(process_.stream.get(),
-                                            [this] { keep_alive(&OpensshLink::flush); });
+Error OpensshLink::lost_agent(const ExitStatus& end) const {
+  return lost_agent_error(log_, host(), end);
 }
+
+Error OpensshLink::silence(double seconds) const {
+  return silence_error(log_, host(), seconds, noise());
+}
+
+std::string OpensshLink::endpoint() const { return openssh_endpoint(log_, host()); }
 
 }  // namespace train

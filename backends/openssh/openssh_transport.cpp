@@ -2,9 +2,7 @@
 #include "backends/openssh/openssh_transport.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "backends/link/host_settings.hpp"
@@ -12,58 +10,31 @@
 #include "backends/openssh/openssh_command.hpp"
 #include "backends/openssh/openssh_link.hpp"
 #include "backends/openssh/openssh_shared.hpp"
-#include "backends/process/programs.hpp"
 
 namespace train {
 
-namespace {
-
-Result<std::string> find_ssh(const std::string& search_path) {
-  std::error_code ignored;
-  auto found = find_program("ssh", search_path, std::filesystem::current_path(ignored).string());
-  if (!found)
-    for (Diagnostic& diagnostic : found.error().diagnostics)
-      diagnostic.hint =
-          "install OpenSSH's client (Debian: openssh-client), or take 'transport: ssh'";
-  return found;
-}
-
-}  // namespace
-
 OpensshShared::OpensshShared(Loop& event_loop, OpensshOptions openssh_options,
                              std::shared_ptr<SetupWindow> setup_window)
-    : loop(event_loop),
+    : ProcessLinkShared(
+          event_loop, openssh_options,
+          setup_window ? std::move(setup_window)
+                       : std::make_shared<SetupWindow>(event_loop, openssh_options.max_setups)),
       options(std::move(openssh_options)),
-      window(std::move(setup_window)),
-      children(loop, Children::Rest::ends),
-      disk_(loop) {
-  if (!window) window = std::make_shared<SetupWindow>(loop, options.max_setups);
+      programs_(loop, options.search_path) {
   options.environment = ssh_environment(options.environment);
   constexpr std::string_view variable = "SSH_ASKPASS=";
   for (const std::string& each : options.environment)
     if (each.starts_with(variable)) options.askpass = each.substr(variable.size());
 }
 
-void OpensshShared::find_program(OnProgram on_program) {
-  if (program_)
-    return loop.post(
-        [on_program = std::move(on_program), found = *program_] { on_program(found); });
-  waiting_.push_back(std::move(on_program));
-  if (std::exchange(is_looked_for_, true)) return;
-  const auto found = std::make_shared<Result<std::string>>();
-  const auto tell = [this, found] {
-    program_ = *found;
-    for (OnProgram& waiting : std::exchange(waiting_, {})) find_program(std::move(waiting));
-  };
-  const auto begun =
-      disk_.run([found, path = options.search_path] { *found = find_ssh(path); }, tell);
-  if (begun) return;
-  *found = tl::make_unexpected(begun.error());
-  tell();
-}
-
-void OpensshShared::print(const std::string& line) const {
-  if (options.print) options.print(line);
+void OpensshShared::find_program(ProgramSearch::OnProgram on_program) {
+  programs_.find("ssh", [on_program = std::move(on_program)](Result<std::string> found) {
+    if (!found)
+      for (Diagnostic& diagnostic : found.error().diagnostics)
+        diagnostic.hint =
+            "install OpenSSH's client (Debian: openssh-client), or take 'transport: ssh'";
+    on_program(found);
+  });
 }
 
 // ssh asks only one agent: it gets the best one.

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/command/process_link.hpp"
 #include "backends/event_loop/loop.hpp"
-#include "backends/link/agent_binary.hpp"
 #include "backends/link/host_settings.hpp"
 #include "backends/link/logins.hpp"
 #include "backends/link/setup_window.hpp"
@@ -16,7 +16,7 @@
 namespace train {
 
 /// How to run ssh processes.
-struct OpensshOptions {
+struct OpensshOptions : ProcessLinkOptions {
   std::string search_path;               ///< $PATH, in which `ssh` is searched
   std::vector<std::string> environment;  ///< of this process; only the variables for ssh are passed
                                          ///< on
@@ -24,11 +24,8 @@ struct OpensshOptions {
   std::shared_ptr<Logins> logins;
   /// The program that asks for passphrases, unless `environment` names another one.
   std::string askpass = "/usr/bin/ssh-askpass";
-  AgentBinary agent;  ///< the agent that is sent to hosts
   /// Reads ssh's configuration of a host; empty: default settings.
   HostSettingsOf settings_of;
-  /// Shows the user a line of text; may be empty.
-  std::function<void(const std::string&)> print;
 
   int max_setups = 128;  ///< concurrent logins, if no window is given
   /// Timeouts of silence. Each address that ssh connects to has `connect_timeout`. From then on, or
@@ -37,9 +34,6 @@ struct OpensshOptions {
   /// that is longer than the time to connect, or than that for the key exchange, replaces it.
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds login_timeout{40'000};
-  std::chrono::milliseconds start_timeout{30'000};  ///< from the login to an answer
-  std::chrono::milliseconds upload_stall{60'000};   ///< longest pause of the upload of the agent
-  std::chrono::milliseconds upload_notice{10'000};  ///< pause after which the user is told
 };
 
 struct OpensshShared;

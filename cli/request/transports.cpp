@@ -6,6 +6,7 @@
 
 #include <climits>
 
+#include "backends/command/command_transport.hpp"
 #include "backends/local/local_transport.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "backends/ssh/ssh_files.hpp"
@@ -81,8 +82,21 @@ void HostTransports::make_for(const Host& host, const Parts& parts) {
     local_ = std::make_unique<LocalTransport>(parts.loop,
                                               std::vector<std::string>{own_binary(), "agent"},
                                               attach_options(parts.open_files));
+  else if (host.transport == TransportKind::command)
+    make_over_commands(parts);
   else
     make_over_ssh(parts);
+}
+
+void HostTransports::make_over_commands(const Parts& parts) {
+  CommandOptions options;
+  options.agent = embedded_agent();
+  options.print = parts.print;
+  options.search_path = variable("PATH");
+  options.environment = environment_texts();
+  command_ = std::make_unique<CommandTransport>(
+      parts.loop, std::move(options),
+      std::make_shared<SetupWindow>(parts.loop, SetupWindow::default_most));
 }
 
 // Makes both SSH transports, because libssh2 hands hosts that it cannot serve to OpenSSH. They
@@ -113,6 +127,8 @@ Transport* HostTransports::transport_of(const Host& host) const {
       return local_.get();
     case TransportKind::openssh:
       return openssh_.get();
+    case TransportKind::command:
+      return command_.get();
     case TransportKind::automatic:
     case TransportKind::ssh:
       return ssh_.get();

@@ -22,9 +22,9 @@ namespace train {
 /// The means for logging in that the environment of this process gives.
 Credentials own_credentials();
 
-/// Reaches each host the way its `transport` says: this machine by a child process, all others over
-/// SSH, by libssh2 or by OpenSSH's client. `auto` takes libssh2, and OpenSSH for the hosts that
-/// libssh2 cannot serve.
+/// Reaches each host the way its `transport` says: this machine by a child process, a host with a
+/// command of its own by that, all others over SSH, by libssh2 or by OpenSSH's client. `auto` takes
+/// libssh2, and OpenSSH for the hosts that libssh2 cannot serve.
 class HostTransports final : public Transport {
  public:
   using Print = std::function<void(const std::string&)>;
@@ -55,6 +55,7 @@ class HostTransports final : public Transport {
     Print print;
   };
   void make_for(const Host& host, const Parts& parts);
+  void make_over_commands(const Parts& parts);
   void make_over_ssh(const Parts& parts);
   Transport* transport_of(const Host& host) const;
 
@@ -63,6 +64,7 @@ class HostTransports final : public Transport {
   TerminalQuestion question_;
   std::unique_ptr<OpensshTransport> openssh_;
   std::unique_ptr<Transport> local_;
+  std::unique_ptr<Transport> command_;
   std::unique_ptr<SshTransport> ssh_;
 };
 

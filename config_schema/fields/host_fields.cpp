@@ -14,10 +14,15 @@ constexpr Field hosts[] = {
     Field{"user", string, train, "", "the user to log in as; default: ssh's"},
     Field{"port", integer, train, "", "the port of sshd; default: ssh's"}.from(1).to(65'535),
     Field{"identity_file", string, train, "", "the private key to log in with; default: ssh's"},
-    Field{"transport", string, train, "auto",
+    Field{"transport", string | mapping, train, "auto",
           "how the host is reached; auto: directly if it is this machine, else over SSH; openssh: "
-          "through OpenSSH's ssh program"}
+          "through OpenSSH's ssh program; a mapping: through any other program"}
         .one_of("auto|local|ssh|openssh"),
+    Field{"transport.command", strings, train, "",
+          "the program and its arguments, which runs a shell there: `{host}`, `{address}` and "
+          "`{user}` are filled in; `/bin/sh -c LINE` is appended, unless `{command}` stands for "
+          "LINE"}
+        .needed(),
     Field{"slots", integer, train, "",
           "places for workers; on a host with GPUs, how many of them are used"}
         .from(1)

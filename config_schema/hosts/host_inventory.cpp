@@ -11,6 +11,7 @@
 #include "config_schema/hosts/host_yaml.hpp"
 #include "config_schema/resources/tpu_topology.hpp"
 #include "config_schema/text/place.hpp"
+#include "config_schema/text/terminal_text.hpp"
 #include "config_schema/text/text.hpp"
 #include "config_schema/yaml/yaml_document.hpp"
 
@@ -113,15 +114,25 @@ std::string_view to_string(TransportKind transport) {
       return "ssh";
     case TransportKind::openssh:
       return "openssh";
+    case TransportKind::command:
+      return "command";
   }
   return "auto";
 }
 
 std::optional<TransportKind> transport_of(std::string_view word) {
-  for (const auto kind :
-       {TransportKind::automatic, TransportKind::local, TransportKind::ssh, TransportKind::openssh})
+  for (const auto kind : {TransportKind::automatic, TransportKind::local, TransportKind::ssh,
+                          TransportKind::openssh, TransportKind::command})
     if (to_string(kind) == word) return kind;
   return std::nullopt;
+}
+
+std::string transport_yaml(const Host& host) {
+  if (host.transport != TransportKind::command) return std::string(to_string(host.transport));
+  std::string words;
+  for (const std::string& word : host.command)
+    words += (words.empty() ? "" : ", ") + json_quoted(word);
+  return "{command: [" + words + "]}";
 }
 
 std::string_view to_string(SlotType type) {

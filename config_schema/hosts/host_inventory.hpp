@@ -23,12 +23,17 @@ enum class TransportKind {
   local,      ///< a child process of the launcher
   ssh,        ///< libssh2, if it can serve the host
   openssh,    ///< a process of OpenSSH's client
+  command,    ///< a process of `Host::command`
 };
 
-/// The word that a hosts file uses: "auto", "local", "ssh", "openssh".
+/// The word for it: "auto", "local", "ssh", "openssh", "command".
 std::string_view to_string(TransportKind transport);
 /// The inverse; nothing for any other word.
 std::optional<TransportKind> transport_of(std::string_view word);
+
+struct Host;
+/// The value of `transport` in a YAML hosts file, on one line: "ssh", `{command: ["nsenter"]}`.
+std::string transport_yaml(const Host& host);
 
 /// The kind of the declared slots of a host (Determined's `slot_type`).
 enum class SlotType {
@@ -54,6 +59,9 @@ struct Host {
   std::optional<int> port;    ///< nothing: ssh's default
   std::string identity_file;  ///< empty: ssh's defaults
   TransportKind transport = TransportKind::automatic;
+  /// Of the transport `command`, else empty: what runs a shell on the host, with `{host}` and other
+  /// words to be filled in.
+  std::vector<std::string> command;
   std::optional<int> slots;  ///< declared slots; nothing: not declared
   SlotType slot_type = SlotType::automatic;
   std::string accelerator_type;     ///< Ray's constant ("A100"); empty: not declared

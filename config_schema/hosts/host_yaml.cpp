@@ -53,8 +53,7 @@ class HostKeys {
     if (const auto slots = fields_.integer("slots")) host.slots = static_cast<int>(*slots);
     if (fields_.given("slot_type"))
       host.slot_type = slot_type_of(fields_.text("slot_type")).value_or(host.slot_type);
-    if (fields_.given("transport"))
-      host.transport = transport_of(fields_.text("transport")).value_or(host.transport);
+    read_transport(host);
     read_weight(host);
     read_resources(host);
     read_labels(host);
@@ -109,6 +108,28 @@ class HostKeys {
         (is_word && text.find_first_of(" \t\n") != text.npos))
       return report(given->place, name, fmt::format("'{}' cannot be '{}'", key(name), text));
     if (check_shown(given->place, name, text)) target = text;
+  }
+
+  void read_transport(Host& host) {
+    const GivenValue* command = fields_.given("transport.command");
+    if (!command) {
+      if (fields_.given("transport"))
+        host.transport = transport_of(fields_.text("transport")).value_or(host.transport);
+      return;
+    }
+    host.transport = TransportKind::command;
+    host.command.clear();
+    for (const YamlNodePtr& word : command->node->items) host.command.push_back(word->text);
+    const std::string program = host.command.empty() ? "" : host.command[0];
+    if (program.empty())
+      report(command->place, "transport.command",
+             fmt::format("'{}' names no program", key("transport.command")),
+             "write the program and its arguments: [nsenter, -t, \"1234\", -a]");
+    if (program.front() != '/' && program.find('/') != program.npos)  // of which folder, later?
+      report(command->place, "transport.command", fmt::format("'{}' is a relative path", program),
+             "write the whole path, or a name that is searched in PATH");
+    for (const std::string& word : host.command)
+      if (!check_shown(command->place, "transport.command", word)) return;
   }
 
   void read_lease_directory(Host& host) {

@@ -33,8 +33,9 @@ std::string slots_of(const LiveHost& host) {
 std::string keys_of(const LiveHost& host) {
   std::string text;
   if (!host.host.user.empty()) text += fmt::format("    user: {}\n", json_quoted(host.host.user));
-  if (host.host.transport == TransportKind::openssh || host.host.transport == TransportKind::ssh)
-    text += fmt::format("    transport: {}\n", to_string(host.host.transport));
+  const TransportKind transport = host.host.transport;
+  if (transport != TransportKind::automatic && transport != TransportKind::local)
+    text += fmt::format("    transport: {}\n", transport_yaml(host.host));
   text += slots_of(host);
   text += fmt::format("    resources: {{CPU: {}", host.report->cpus);
   if (host.report->memory > 0) text += ", memory: " + memory_text(host.report->memory);

@@ -29,7 +29,7 @@ std::string task_hosts_file(const std::vector<Host>& hosts, const std::string& d
     if (host.port) text += ", port: " + std::to_string(*host.port);
     if (!host.identity_file.empty())
       text += ", identity_file: " + in_quotes(absolute(host.identity_file, directory));
-    text += ", transport: " + std::string(to_string(host.transport)) + "}\n";
+    text += ", transport: " + transport_yaml(host) + "}\n";
   }
   return text;
 }

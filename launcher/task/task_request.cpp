@@ -93,7 +93,9 @@ void fields(auto& f, Described<Host> auto& host) {
   f.text("user", host.user);
   f.number("port", host.port);
   f.text("identity_file", host.identity_file);
-  f.choice("transport", host.transport, {automatic, local, ssh, openssh}, "unknown transport");
+  f.choice("transport", host.transport, {automatic, local, ssh, openssh, command},
+           "unknown transport");
+  f.optional("command", !host.command.empty(), [&] { f.texts("command", host.command); });
   f.number("slots", host.slots);
   f.choice("slot_type", host.slot_type,
            {SlotType::automatic, SlotType::cuda, SlotType::rocm, SlotType::cpu},

@@ -381,9 +381,23 @@ TEST_CASE("transports have the names that files use") {
   CHECK(to_string(TransportKind::local) == "local");
   CHECK(to_string(TransportKind::ssh) == "ssh");
   CHECK(to_string(TransportKind::openssh) == "openssh");
-  for (const std::string word : {"auto", "local", "ssh", "openssh"})
+  CHECK(to_string(TransportKind::command) == "command");
+  for (const std::string word : {"auto", "local", "ssh", "openssh", "command"})
     CHECK(to_string(transport_of(word).value()) == word);
   CHECK_FALSE(transport_of("rsh"));
+}
+
+TEST_CASE("a host may be reached by a command, which a host may have instead of the defaults") {
+  const auto hosts = read_hosts(
+      "defaults: {transport: {command: [rsh, '{host}', \"a \\\"b\\\"\"]}}\n"
+      "hosts:\n- a\n- {name: b, transport: ssh}\n- {name: c, transport: {command: [/bin/x]}}\n");
+  using Words = std::vector<std::string>;
+  CHECK(hosts[0].transport == TransportKind::command);
+  CHECK(hosts[0].command == Words{"rsh", "{host}", "a \"b\""});
+  CHECK(hosts[1].transport == TransportKind::ssh);
+  CHECK(hosts[2].command == Words{"/bin/x"});
+  CHECK(transport_yaml(hosts[0]) == R"({command: ["rsh", "{host}", "a \"b\""]})");
+  CHECK(transport_yaml(hosts[1]) == "ssh");
 }
 
 TEST_CASE("of very many faults the first are told and the rest are counted") {

@@ -6,7 +6,7 @@
 using namespace train;
 
 TEST_CASE("the hosts of a task are read as they were reached") {
-  std::vector<Host> hosts(4);
+  std::vector<Host> hosts(5);
   hosts[0].name = hosts[0].address = "node01";
   hosts[1].name = "alias";
   hosts[1].address = "fe80::1%eth0";
@@ -19,6 +19,9 @@ TEST_CASE("the hosts of a task are read as they were reached") {
   hosts[3].name = hosts[3].address = "node02";
   hosts[3].identity_file = "~/.ssh/id";
   hosts[3].transport = TransportKind::ssh;
+  hosts[4].name = hosts[4].address = "node03";
+  hosts[4].transport = TransportKind::command;
+  hosts[4].command = {"rsh", "{host}", "exec \"{command}\""};
   const auto read = parse_hosts({"hosts.yaml", task_hosts_file(hosts, "/here")});
   REQUIRE(read);
   REQUIRE(read->hosts.size() == hosts.size());
@@ -31,5 +34,6 @@ TEST_CASE("the hosts of a task are read as they were reached") {
     CHECK(host.port == hosts[i].port);
     CHECK(host.identity_file == hosts[i].identity_file);
     CHECK(host.transport == hosts[i].transport);
+    CHECK(host.command == hosts[i].command);
   }
 }

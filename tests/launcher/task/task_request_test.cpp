@@ -26,7 +26,8 @@ TaskRequest full_request() {
   host.user = "worker";
   host.port = 2222;
   host.identity_file = "keys/id";
-  host.transport = TransportKind::openssh;
+  host.transport = TransportKind::command;
+  host.command = {"rsh", "\xff {host}"};
   host.slots = 8;
   host.slot_type = SlotType::cuda;
   host.accelerator_type = "A100";
