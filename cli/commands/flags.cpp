@@ -176,6 +176,23 @@ void add_formats(CLI::App& command, ListFormat& format) {
       ->excludes(json);
 }
 
+void add_dedup(CLI::App& command, bool& is_folded) {
+  command.add_flag("--dedup", is_folded,
+                   "Show a line that many ranks print at about the same time once: [0-3] line");
+}
+
+void add_progress(CLI::App& command, Progress& progress) {
+  const auto set = [&progress](const std::string& kind) {
+    progress = kind == "none" ? Progress::none : kind == "plain" ? Progress::plain : Progress::live;
+  };
+  command
+      .add_option_function<std::string>(
+          "--progress", set,
+          "live (rows below the output, default at a terminal), plain (lines), none")
+      ->type_name("KIND")
+      ->check(one_of({"live", "plain", "none"}));
+}
+
 void add_wait(CLI::App& command, std::string& wait) {
   command.add_flag("--wait", wait,
                    "Wait in line for slots that others hold; --wait=10m (or 600): at most");

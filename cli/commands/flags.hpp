@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/completion/value_kind.hpp"
+#include "cli/logs/rank_output.hpp"
 #include "cli/request/request.hpp"
 #include "cli/surroundings/exit_code.hpp"
 #include "config_schema/fields/field_table.hpp"
@@ -57,6 +58,9 @@ void add_task_name(CLI::App& command, std::string& task, const char* kind = valu
 void add_trial(CLI::App& command, std::optional<int>& trial);
 /// --json and --csv.
 void add_formats(CLI::App& command, ListFormat& format);
+/// --dedup.
+void add_dedup(CLI::App& command, bool& is_folded);
+void add_progress(CLI::App& command, Progress& progress);
 void add_wait(CLI::App& command, std::string& wait);
 /// Nothing: does not wait; empty: waits without a limit.
 std::optional<std::string> wait_of(const std::string& wait);

@@ -187,10 +187,12 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   // The plan is in the registry, and large: it has the environments of all ranks.
   std::string().swap(task.plan_json);
 
-  talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
-                     what_is_launched(task, plan), task.name, summarized_names(task.hosts),
-                     task.log_directory));
-  if (!plan.trials) report_drawn(task.id, plan);
+  if (flags.tee.progress != Progress::none) {
+    talk(terminal_text("task {}: {} of '{}' on {}; output in {}", task.id,
+                       what_is_launched(task, plan), task.name, summarized_names(task.hosts),
+                       task.log_directory));
+    if (!plan.trials) report_drawn(task.id, plan);
+  }
   CodeNote code_note(store, task);
   if (const auto noted =
           store->keep_launch(task.id, encode_rerun(rerun_request_of(request, flags.request)));
@@ -227,7 +229,8 @@ ExitCode launch_command(const LaunchFlags& flags) {
   auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
   settle_for_launcher(request->experiment, flags.detach);
-  if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
+  if (!request->hosts_note.empty() && flags.tee.progress != Progress::none)
+    talk(TerminalText(request->hosts_note));
   auto plan = make_plan(request->experiment, request->inventory, {}, request->user_variables);
   if (!plan) {
     talk_warnings(request->experiment.warnings);
@@ -286,14 +289,8 @@ void add_launch(CLI::App& app, Choice& choice) {
   command->add_flag("--raw", flags->raw, "Show output as it is: colors, progress bars");
   command->add_flag("--timestamps", flags->tee.has_times,
                     "Begin each line of output with its time");
-  const auto set_progress = [flags](const std::string& kind) {
-    flags->tee.is_plain = kind == "plain";
-  };
-  command
-      ->add_option_function<std::string>(
-          "--progress", set_progress, "live (default at a terminal): rows below the output; plain")
-      ->type_name("KIND")
-      ->check(one_of({"live", "plain"}));
+  add_dedup(*command, flags->tee.is_folded);
+  add_progress(*command, flags->tee.progress);
   command
       ->add_option("--events", flags->events,
                    "Append each event of the task to this file, as a line of JSON")

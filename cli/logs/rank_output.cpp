@@ -21,6 +21,11 @@ Result<Tee> parse_tee(const std::string& text, const std::string& flag) {
               "use all, none, or a list of ranks: rank:0,4-7");
 }
 
+void RankOutput::fold_lines(Timers& timers, std::size_t ranks) {
+  timers_ = &timers;
+  folder_.emplace(ranks);
+}
+
 void RankOutput::look_for_room() {
   if (terminal_.full())
     is_behind_ = true;
@@ -37,6 +42,7 @@ void RankOutput::add(const OutputChunk& chunk, std::int64_t time_us) {
   LineSplitter& lines = chunk.stream == OutputStream::out ? streams.out : streams.err;
   lines.add(chunk.bytes, [&](std::string_view line) { show(streams, chunk.stream, line, text); });
   pass_on(chunk.stream, std::move(text));
+  show_folded();
 }
 
 // New output continues an unfinished line.
@@ -49,6 +55,7 @@ void RankOutput::remember(int trial, int rank, std::string_view errors) {
 // their continuation.
 void RankOutput::has_room() {
   is_behind_ = false;
+  if (not_shown_ > 0) show_all_folded();
   if (const std::uint64_t lines = std::exchange(not_shown_, 0); lines > 0)
     terminal_.write(Terminal::Stream::err,
                     talk_text(terminal_text(
@@ -57,23 +64,21 @@ void RankOutput::has_room() {
                         lines, lines == 1 ? "" : "s", lines == 1 ? "was" : "were", elsewhere_)));
 }
 
-std::string RankOutput::prefix_of(int trial, int rank) const {
-  switch (prefix_) {
-    case Prefix::rank:
-      return fmt::format("[{}] ", rank);
-    case Prefix::trial:
-      return fmt::format("[{}] ", trial);
-    case Prefix::trial_and_rank:
-      return fmt::format("[{}/{}] ", trial, rank);
-  }
-  return {};
+std::string RankOutput::prefix_of(int trial, const std::string& ranks) const {
+  return prefix_ == Prefix::trial_and_rank ? fmt::format("[{}/{}] ", trial, ranks)
+                                           : fmt::format("[{}] ", ranks);
 }
 
 RankOutput::RankStreams& RankOutput::streams_of(int trial, int rank) {
   const auto [found, is_new] = streams_.try_emplace({trial, rank});
   if (is_new) {
-    found->second.prefix = prefix_of(trial, rank);
-    found->second.is_shown = tee_.shows(rank);
+    RankStreams& streams = found->second;
+    // Trials of one rank each are to each other what ranks of one trial are.
+    const bool is_trial = prefix_ == Prefix::trial;
+    streams.trial = is_trial ? 0 : trial;
+    streams.rank = is_trial ? trial : rank;
+    streams.prefix = prefix_of(streams.trial, std::to_string(streams.rank));
+    streams.is_shown = tee_.shows(rank);
   }
   return found->second;
 }
@@ -103,6 +108,7 @@ void RankOutput::end(Streams::iterator first, Streams::iterator last) {
       pass_on(stream, std::move(text));
     }
   }
+  show_all_folded();
 }
 
 void RankOutput::show(RankStreams& streams, OutputStream stream, std::string_view line,
@@ -113,16 +119,57 @@ void RankOutput::show(RankStreams& streams, OutputStream stream, std::string_vie
     ++not_shown_;
     return;
   }
-  if (tee_.has_times) {
-    times_.append(text, time_us_);
-    text += ' ';
+  if (folder_) {  // lines that look the same are folded
+    folder_->add(streams.trial, streams.rank, stream,
+                 tee_.raw ? std::string(line) : for_terminal(line), time_us_, now());
+    return;
   }
-  text += streams.prefix;
+  append_head(text, streams.prefix, time_us_);
   if (tee_.raw)
     text += line;
   else
     append_for_terminal(text, line);
   text += '\n';
+}
+
+void RankOutput::append_head(std::string& text, const std::string& prefix, std::int64_t time_us) {
+  if (tee_.has_times) {
+    times_.append(text, time_us);
+    text += ' ';
+  }
+  text += prefix;
+}
+
+LineFolder::Moment RankOutput::now() const {
+  return std::chrono::duration_cast<LineFolder::Moment>(timers_->now());
+}
+
+// Looks for lines that are due a few times while one is held.
+void RankOutput::show_folded() {
+  if (!folder_) return;
+  show_folded(folder_->take(now()));
+  if (folder_->holds_lines() && !next_look_)
+    next_look_ = timers_->after(LineFolder::hold / 3, [this] { look(); });
+}
+
+void RankOutput::look() {
+  next_look_.reset();
+  show_folded();
+}
+
+void RankOutput::show_all_folded() {
+  if (folder_) show_folded(folder_->take_all());
+}
+
+void RankOutput::show_folded(const std::vector<FoldedLine>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const FoldedLine& line = lines[i];
+    append_head(text, prefix_of(line.trial, rank_list_text(line.ranks)), line.printed_us);
+    text.append(line.text).append("\n");
+    const bool is_last = i + 1 == lines.size() || lines[i + 1].stream != line.stream;
+    if (is_last) pass_on(line.stream, std::exchange(text, {}));
+  }
 }
 
 void RankOutput::pass_on(OutputStream stream, std::string text) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,10 +11,19 @@
 
 #include "cli/surroundings/time_text.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "launcher/output/line_folder.hpp"
 #include "launcher/output/line_splitter.hpp"
+#include "launcher/ports/timers.hpp"
 #include "launcher/wire/output_chunk.hpp"
 
 namespace train {
+
+/// What a terminal shows besides the output of ranks.
+enum class Progress {
+  live,   ///< rows below the output, where a person watches
+  plain,  ///< lines alone
+  none,   ///< only warnings, failures and the end
+};
 
 /// Which ranks' output is shown on the terminal; the log files get all of it.
 struct Tee {
@@ -22,7 +33,8 @@ struct Tee {
   bool all_to_stderr = false;  ///< stdout contains only one JSON document
   bool raw = false;            ///< control characters are not escaped
   bool has_times = false;      ///< lines begin with the time when they were printed
-  bool is_plain = false;       ///< there are only lines: no rows stay below them
+  bool is_folded = false;      ///< a line that many ranks print is shown once
+  Progress progress = Progress::live;
 
   bool shows(int rank) const {
     return mode == Mode::all || (mode == Mode::ranks && ranks.contains(rank));
@@ -50,6 +62,11 @@ class RankOutput {
         elsewhere_(std::move(elsewhere)),
         prefix_(prefix) {}
 
+  /// From now on, shows a line that many ranks print once (see `LineFolder`). `ranks`: how many
+  /// are shown, 0: not known. `timers` must outlive this object.
+  void fold_lines(Timers& timers, std::size_t ranks);
+  /// Whether it is said how the task goes on.
+  bool tells_progress() const { return tee_.progress != Progress::none; }
   /// `time_us`: when it was printed, in microseconds since the Unix epoch.
   void add(const OutputChunk& chunk, std::int64_t time_us = 0);
   /// Adds what a rank wrote to its stderr earlier, which was shown by another launcher.
@@ -75,6 +92,8 @@ class RankOutput {
 
  private:
   struct RankStreams {
+    int trial = 0;  ///< only lines of equal trials are folded
+    int rank = 0;   ///< the number that tells it from others of this trial
     std::string prefix;
     bool is_shown = false;
     LineSplitter out;
@@ -84,11 +103,17 @@ class RankOutput {
   static constexpr std::size_t tail_lines = 20;
   using Streams = std::map<std::pair<int, int>, RankStreams>;  ///< by trial and rank
   RankStreams& streams_of(int trial, int rank);
-  std::string prefix_of(int trial, int rank) const;
+  std::string prefix_of(int trial, const std::string& ranks) const;
   void look_for_room();
   void end(Streams::iterator first, Streams::iterator last);
   void show(RankStreams& streams, OutputStream stream, std::string_view line, std::string& text);
+  void append_head(std::string& text, const std::string& prefix, std::int64_t time_us);
   void pass_on(OutputStream stream, std::string text);
+  LineFolder::Moment now() const;
+  void look();
+  void show_folded();
+  void show_folded(const std::vector<FoldedLine>& lines);
+  void show_all_folded();
 
   Terminal& terminal_;
   Tee tee_;
@@ -99,6 +124,9 @@ class RankOutput {
   std::int64_t time_us_ = 0;  ///< of the last chunk
   MomentWriter times_;
   Streams streams_;
+  std::optional<LineFolder> folder_;
+  Timers* timers_ = nullptr;  ///< if lines are folded
+  std::unique_ptr<Subscription> next_look_;
 };
 
 }  // namespace train

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/show/rank_list.hpp"
 
+#include <fmt/format.h>
+
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -27,6 +29,21 @@ std::optional<std::set<int>> parse_rank_list(std::string_view text) {
   for (const std::string_view part : split(text, ','))
     if (!add_range(part, ranks)) return std::nullopt;
   return ranks;
+}
+
+std::string rank_list_text(const std::vector<int>& ranks) {
+  constexpr int most_parts = 6;
+  std::string text;
+  int parts = 0;
+  for (auto first = ranks.begin(); first != ranks.end(); ++parts) {
+    if (parts == most_parts) return text + fmt::format(" and {} more", ranks.end() - first);
+    auto last = first;
+    while (last + 1 != ranks.end() && *(last + 1) == *last + 1) ++last;
+    if (parts > 0) text += ',';
+    text += first == last ? fmt::format("{}", *first) : fmt::format("{}-{}", *first, *last);
+    first = last + 1;
+  }
+  return text;
 }
 
 }  // namespace train

@@ -90,7 +90,7 @@ TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on
   hooks.on_restart = [this](const task_action::AnnounceRestart& action) { restart(action); };
   hooks.on_context = [this](const ContextSummary& context) { context_.named(context); };
   hooks.on_context_progress = [this](const ContextProgress& progress) {
-    context_.show_progress(progress);
+    if (shown_.tells_progress()) context_.show_progress(progress);
   };
   hooks.on_over = std::move(on_over);
   return hooks;
@@ -117,7 +117,8 @@ void LaunchStory::begin_attempt(int attempt, UnixMillis begun) {
 
 void LaunchStory::all_started() {
   const int attempt = task_.attempts.back().number;
-  if (attempt > 0) print(terminal_text("attempt {}: {}", attempt, ranks_run(trial_.ranks.size())));
+  if (attempt > 0 && shown_.tells_progress())
+    print(terminal_text("attempt {}: {}", attempt, ranks_run(trial_.ranks.size())));
   const bool is_first = !task_.started;
   if (is_first) task_.started = time_.now_ms().count();
   recorder_.change(TaskState::running);

@@ -50,7 +50,7 @@ SearchDriver::Hooks SearchStory::hooks() {
                         words_without_host(why, host)));
   };
   hooks.on_held = [this](int trial, const Error& why) {
-    if (!waiting_.insert(trial).second) return;
+    if (!waiting_.insert(trial).second || !shown_.tells_progress()) return;
     print(terminal_text("trial {} waits for slots: {}", trial, why.diagnostics.front().message));
   };
   hooks.on_report_without_step = [this](int trial) {
@@ -72,7 +72,7 @@ TaskHooks SearchStory::hooks_of_task(const Plan& first, std::function<void()> on
   };
   hooks.on_context = [this](const ContextSummary& context) { context_.named(context); };
   hooks.on_context_progress = [this](const ContextProgress& progress) {
-    context_.show_progress(progress);
+    if (shown_.tells_progress()) context_.show_progress(progress);
   };
   hooks.on_reached = [this] { on_reached_(); };
   hooks.on_over = [this, told = std::move(on_over)] {
@@ -126,8 +126,9 @@ void SearchStory::report_begin(const Plan& plan) {
   const int number = plan.trial.trial;
   const auto varied = varied_.find(number);
   const bool has_values = varied != varied_.end() && !varied->second.empty();
-  print(terminal_text("trial {} on {}{}{}", number, summarize_hosts(host_names(plan.trial)),
-                      has_values ? ": " : "", has_values ? varied->second : std::string()));
+  if (shown_.tells_progress())
+    print(terminal_text("trial {} on {}{}{}", number, summarize_hosts(host_names(plan.trial)),
+                        has_values ? ": " : "", has_values ? varied->second : std::string()));
   if (table_) table_->begun(number, host_names(plan.trial), time_.now_ms().count());
   const bool is_first = !task_.started;
   if (is_first) task_.started = time_.now_ms().count();
@@ -153,7 +154,8 @@ void SearchStory::over(int trial) {
   else if (const auto best = search.best(trial))
     line += terminal_text(", {} {:.6g} at step {:.15g}", experiment_.search_config->metric,
                           best->metric, best->step);
-  if (!driver_->is_refused()) print(line);
+  const bool is_told = shown_.tells_progress() || state == TrialState::failed;
+  if (is_told && !driver_->is_refused()) print(line);
   failures_.erase(trial);
   varied_.erase(trial);
   waiting_.erase(trial);

@@ -100,6 +100,7 @@ class Supervisor {
       search_story_.emplace(terminal_, *shown_, *s_.search, s_.task, recorder_, time_);
     else
       s_.hosts = trial_hosts(s_.plan.trial);
+    if (s_.tee.is_folded) shown_->fold_lines(loop_, shown_ranks());
     transports_.print_through([this](const std::string& said) { print(TerminalText(said)); });
     recorder_.on_displaced([this] { found_displaced(); });
     if (!s_.resume) {
@@ -429,7 +430,15 @@ class Supervisor {
   // A user watches stderr while the task runs, and nothing else moves the cursor.
   bool is_watched() const {
     return ::isatty(STDERR_FILENO) == 1 && !s_.request.is_detached && !s_.tee.raw &&
-           !s_.tee.is_plain;
+           s_.tee.progress == Progress::live;
+  }
+
+  // How many ranks can print the same line; the trials of a search are not known before.
+  std::size_t shown_ranks() const {
+    if (prefix_of(s_) == RankOutput::Prefix::trial) return 0;
+    std::size_t count = 0;
+    for (int rank = 0; rank < s_.task.world_size; ++rank) count += s_.tee.shows(rank) ? 1 : 0;
+    return count;
   }
 
   // The trial that the outcome describes; for a search, which has many trials, an empty one.

@@ -94,7 +94,7 @@ std::optional<RunOutcome> WaitingTask::await_turn(StopSignals& signals) {
   if (stop_signal_) return not_run(before, *stop_signal_);
   if (gave_up_) return not_run(before, *gave_up_);
   std::string where = summarize_hosts(host_names(planned_->trial));
-  if (where != told_turn_)
+  if (where != told_turn_ && launch_.tee.progress != Progress::none)
     talk(terminal_text("task {}: it is its turn, on {}", launch_.task.id, where));
   told_turn_ = std::move(where);
   if (auto recorded = record(TaskState::starting, *planned_); !recorded)
@@ -195,9 +195,11 @@ TerminalText WaitingTask::place_words() const {
 
 void WaitingTask::report_place() {
   if (is_taking_) return;
-  TerminalText text = terminal_text("task {}: waits for {}", launch_.task.id, place_words());
-  for (const std::string& line : lines_of_holders()) text += terminal_text("\n  {}", line);
-  talk(text);
+  if (launch_.tee.progress != Progress::none) {
+    TerminalText text = terminal_text("task {}: waits for {}", launch_.task.id, place_words());
+    for (const std::string& line : lines_of_holders()) text += terminal_text("\n  {}", line);
+    talk(text);
+  }
   if (!std::exchange(is_steady_, true)) launch_.on_steady({});
 }
 

@@ -71,7 +71,47 @@ plain_where_it_must_be() {
     expect_no_out 'rank on'
     run launch --progress loud -n 1 -- true
     expect_status 64
-    expect_err "'loud' is none of live and plain"
+    expect_err "'loud' is none of live, plain and none"
+}
+
+nothing_is_said_of_progress() {
+    run launch --progress none -n 2 -- /bin/sh -c 'echo hello'
+    expect_status 0
+    expect_equal "lines of ranks" 2 "$(grep -c '^\[[01]\] hello$' "$work/out")"
+    expect_equal "what is said" "" "$(cat "$work/err")"
+    run launch --progress none -n 1 --set max_restarts=1 --set restart_delay=0 -- /bin/sh -c 'exit 3'
+    expect_status 3
+    expect_err '^train: restart 1 of 1'
+    expect_err '^train: .*exit.* 3'
+    expect_no_err '^train: (task|attempt 1)'
+    at_terminal 100 24 -- launch --progress none -n 1 -- /bin/sh -c 'sleep 1.5; echo done' # waits: longer than rows need to come
+    expect_equal "what is shown" "= [0] done" "$(grep . "$work/out" | grep -vx '= ')"
+}
+
+# One process writes what four ranks print, so that it comes at the same time on a busy machine too.
+prints_as_one='echo $$ >"of.$RANK"; mv "of.$RANK" "pid.$RANK"
+    if [ "$RANK" = 0 ]; then
+        for rank in 1 2 3; do until [ -e "pid.$rank" ]; do sleep 0.05; done; done
+        printf "same 1\nsame 2\n" | tee "/proc/$(cat pid.1)/fd/1" "/proc/$(cat pid.2)/fd/1" "/proc/$(cat pid.3)/fd/1"
+        touch go
+    fi
+    until [ -e go ]; do sleep 0.05; done
+    echo "own $RANK"; printf "rest $RANK"'
+
+expect_folded() {
+    grep -v '^train' "$1" | sort >"$work/lines"
+    printf '%s\n' '[0-3] same 1' '[0-3] same 2' '[0] own 0' '[1] own 1' '[2] own 2' '[3] own 3' \
+        '[0] rest 0' '[1] rest 1' '[2] rest 2' '[3] rest 3' | sort >"$work/expected"
+    expect_same "lines of ranks" "$work/expected" "$work/lines"
+}
+
+lines_are_folded() {
+    run launch -n 4 -H localhost:4 --dedup -- /bin/sh -c "$prints_as_one"
+    expect_status 0
+    expect_folded "$work/out"
+    expect_equal "the first lines" "[0-3] same 1 [0-3] same 2" "$(head -n 2 "$work/out" | paste -sd ' ')"
+    run task logs "$(task_id)"
+    expect_equal "lines of logs" 4 "$(grep -c 'same 2' "$work/out")"
 }
 
 lines_have_times() {
@@ -83,6 +123,8 @@ lines_have_times() {
     expect_out '^20.* \[0\] hello$'
 }
 
+test_case "with --progress none there are output, failures and their restarts alone" nothing_is_said_of_progress
+test_case "a line of many ranks is shown once, and no other is lost" lines_are_folded
 test_case "lines begin with their time where that is wanted" lines_have_times
 test_case "a terminal shows how many ranks run, and nothing of it stays" ranks_are_counted
 test_case "the last report of rank 0 and what the ranks use are shown" reports_and_usage_are_shown

@@ -3,6 +3,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/cli/captured_stream.hpp"
+#include "tests/launcher/simulation/virtual_time.hpp"
 
 using namespace train;
 using namespace train::testing;
@@ -170,4 +171,48 @@ TEST_CASE("trials that end while the terminal is far behind fill it no further")
   CHECK(standard_error.read_all() ==
         "train: 1000 lines of output were not shown here, because they were read too slowly; train "
         "task logs ID prints everything\n");
+}
+
+TEST_CASE("lines of many ranks are shown once, after a short while if not all print them") {
+  CapturedStream standard_output(STDOUT_FILENO);
+  CapturedStream standard_error(STDERR_FILENO);
+  simulation::VirtualTime time;
+  simulation::FakeTimers timers(time);
+  {
+    Terminal terminal([] {});
+    RankOutput output(terminal, Tee{});
+    output.fold_lines(timers, 3);
+    for (const int rank : {2, 0, 1})
+      output.add(chunk(rank, OutputStream::out, "same\n10%\r\x1b[1m20%"));
+    terminal.flush();
+    CHECK(standard_output.read_some() == "[0-2] same\n");
+    for (const int rank : {0, 2}) output.add(chunk(rank, OutputStream::out, "\n"));
+    output.add(chunk(2, OutputStream::err, "own\nhalf"));
+    while (time.step()) continue;
+    CHECK(time.now() <= LineFolder::hold * 4 / 3);
+    terminal.flush();
+    CHECK(standard_output.read_some() == "[0,2] \\x1b[1m20%\n");
+    output.end();
+  }
+  CHECK(standard_output.read_all() == "[1] \\x1b[1m20%\n");
+  CHECK(standard_error.read_all() == "[2] own\n[2] half\n");
+}
+
+TEST_CASE("ranks of one trial are folded, or trials of one rank each") {
+  using Prefix = RankOutput::Prefix;
+  const auto [prefix, shown] =
+      GENERATE(std::pair(Prefix::trial, std::string("[4-5] x\n[4-5] x\n")),
+               std::pair(Prefix::trial_and_rank, std::string("[4/0-1] x\n[5/0-1] x\n")));
+  CapturedStream standard_output(STDOUT_FILENO);
+  simulation::VirtualTime time;
+  simulation::FakeTimers timers(time);
+  {
+    Terminal terminal([] {});
+    RankOutput output(terminal, Tee{}, "train task logs ID", prefix);
+    output.fold_lines(timers, 0);
+    for (const int trial : {4, 5})
+      for (const int rank : {0, 1}) output.add(chunk(rank, OutputStream::out, "x\n", {trial, 0}));
+    output.end();
+  }
+  CHECK(standard_output.read_all() == shown);
 }
