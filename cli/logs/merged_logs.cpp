@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "cli/show/rank_list.hpp"
 #include "cli/terminal/talk.hpp"
 
 namespace train {
@@ -22,11 +24,16 @@ std::string log_of(const TaskRecord& task, const RankRecord& rank, int attempt) 
 }  // namespace
 
 MergedLogs::MergedLogs(const TaskRecord& task, int attempt, const Choice& choice)
-    : directory_(task.log_directory), choice_(choice.lines), gate_(choice.lines.since_us) {
+    : directory_(task.log_directory),
+      choice_(choice.lines),
+      style_(choice.style),
+      gate_(choice.lines.since_us) {
+  if (style_.is_folded && !style_.is_bytes)
+    folder_.emplace(choice.ranks ? choice.ranks->size() : task.ranks.size());
   for (const RankRecord& rank : task.ranks)
     if (!choice.ranks || choice.ranks->contains(rank.rank))
       logs_.emplace_back(directory_, rank.rank, log_of(task, rank, attempt), choice.style,
-                         choice.lines.stream);
+                         choice.lines.stream, folder_ ? &*folder_ : nullptr);
 }
 
 Result<std::uint64_t> MergedLogs::count() {
@@ -61,7 +68,29 @@ Result<std::uint64_t> MergedLogs::count_from_here() {
 Result<bool> MergedLogs::print_new(const Sink& sink) {
   if (auto refreshed = directory_.refresh(); !refreshed)
     return tl::make_unexpected(refreshed.error());
-  return pour(logs_, gate_, sink);
+  auto printed = pour(logs_, gate_, sink);
+  if (!printed || !*printed || !folder_) return printed;
+  const auto now = std::chrono::duration_cast<LineFolder::Moment>(wall_time());
+  std::string text;
+  append_folded(folder_->take(now), text);
+  return sink(text);
+}
+
+std::vector<std::string> MergedLogs::rewritten_lines(std::size_t most) const {
+  std::vector<std::string> lines;
+  for (const RankLog& log : logs_)
+    if (lines.size() < most) log.append_rewritten(lines);
+  return lines;
+}
+
+void MergedLogs::append_folded(const std::vector<FoldedLine>& lines, std::string& text) {
+  for (const FoldedLine& line : lines) {
+    if (style_.has_times) {
+      times_.append(text, line.printed_us);
+      text += ' ';
+    }
+    fmt::format_to(std::back_inserter(text), "[{}] {}\n", rank_list_text(line.ranks), line.text);
+  }
 }
 
 Result<bool> MergedLogs::pour(std::vector<RankLog>& logs, LineGate& gate, const Sink& sink) {
@@ -81,6 +110,7 @@ Result<bool> MergedLogs::pour(std::vector<RankLog>& logs, LineGate& gate, const 
     auto appended = logs[log].append_next(piece, gate, text);
     if (appended) appended = enqueue(log);
     if (!appended) return tl::make_unexpected(appended.error());
+    if (folder_) append_folded(folder_->take(LineFolder::Moment(time)), text);
     if (text.size() < much_text) continue;
     if (auto passed = sink(text); !passed || !*passed) return passed;
     text.clear();
@@ -98,6 +128,7 @@ Result<bool> MergedLogs::print_end(const Sink& sink, bool has_ended) {
                         "while it wrote them",
                         unread, log.file()));
   }
+  if (folder_) append_folded(folder_->take_all(), text);
   return sink(text);
 }
 

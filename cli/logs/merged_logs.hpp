@@ -34,11 +34,16 @@ class MergedLogs {
 
   /// Takes text; returns false when the reader is gone.
   using Sink = std::function<Result<bool>(std::string_view text)>;
-  /// Prints the output that is new since the last call; false when the reader is gone.
+  /// Prints the output that is new since the last call; false when the reader is gone. If lines are
+  /// folded, some may be held: they are printed by a call after `LineFolder::hold`.
   Result<bool> print_new(const Sink& sink);
   /// The same, including last lines without a newline. If the attempt `has_ended`, also reports
   /// bytes that cannot be shown.
   Result<bool> print_end(const Sink& sink, bool has_ended);
+  bool holds_lines() const { return folder_ && folder_->holds_lines(); }
+  /// Unfinished lines that ranks have begun anew with a carriage return, such as progress bars, at
+  /// most `most`.
+  std::vector<std::string> rewritten_lines(std::size_t most) const;
 
  private:
   struct Waiting {
@@ -53,9 +58,13 @@ class MergedLogs {
 
   Result<std::uint64_t> count_from_here();
   Result<bool> pour(std::vector<RankLog>& logs, LineGate& gate, const Sink& sink);
+  void append_folded(const std::vector<FoldedLine>& lines, std::string& text);
 
   LogDirectory directory_;
   LineChoice choice_;
+  LineStyle style_;
+  MomentWriter times_;
+  std::optional<LineFolder> folder_;
   std::vector<RankLog> logs_;
   LineGate gate_;
 };

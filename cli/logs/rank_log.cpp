@@ -10,13 +10,14 @@
 namespace train {
 
 RankLog::RankLog(const LogDirectory& directory, int rank, std::string file, LineStyle style,
-                 std::optional<OutputStream> stream)
+                 std::optional<OutputStream> stream, LineFolder* folder)
     : directory_(&directory),
       rank_(rank),
       file_(std::move(file)),
       reader_(directory, file_),
       style_(style),
       stream_(stream),
+      folder_(folder),
       prefix_(fmt::format("[{}] ", rank)) {}
 
 // Searches from the end, in growing steps: usually only the end of a long log is wanted.
@@ -125,7 +126,15 @@ Result<void> RankLog::append_next(const LogReader::Next& next, LineGate& gate, s
 
 void RankLog::append_line(std::string_view line, std::int64_t time_us, LineGate& gate,
                           std::string& text) {
-  if (!gate.pass(time_us)) return;
+  if (gate.pass(time_us)) put(line, time_us, text);
+}
+
+void RankLog::put(std::string_view line, std::int64_t time_us, std::string& text) {
+  if (folder_ != nullptr) {
+    folder_->add(0, rank_, OutputStream::out, for_terminal(line), time_us,
+                 LineFolder::Moment(time_us));
+    return;
+  }
   if (style_.has_times) {
     times_.append(text, time_us);
     text += ' ';
@@ -133,6 +142,12 @@ void RankLog::append_line(std::string_view line, std::int64_t time_us, LineGate&
   text += prefix_;
   append_for_terminal(text, line);
   text += '\n';
+}
+
+void RankLog::append_rewritten(std::vector<std::string>& lines) const {
+  for (const LineSplitter* stream : {&out_, &err_})
+    if (stream->rest().find('\r') != std::string_view::npos)
+      lines.push_back(prefix_ + for_terminal(stream->rest()));
 }
 
 // Holds a line back until it is known whether it passes; after the first line that passes, nothing
@@ -177,11 +192,7 @@ void RankLog::append_gap(const std::string& said, std::int64_t time_us, LineGate
     talk(terminal_text("rank {}: {} here", rank_, said));
     return;
   }
-  if (style_.has_times) {
-    times_.append(text, time_us);
-    text += ' ';
-  }
-  text += fmt::format("{}... {} ...\n", prefix_, said);
+  put(fmt::format("... {} ...", said), time_us, text);
 }
 
 }  // namespace train

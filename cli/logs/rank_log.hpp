@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/log/log_reader.hpp"
 #include "cli/surroundings/time_text.hpp"
 #include "config_schema/text/error.hpp"
+#include "launcher/output/line_folder.hpp"
 #include "launcher/output/line_splitter.hpp"
 
 namespace train {
@@ -28,6 +30,7 @@ struct LineChoice {
 struct LineStyle {
   bool is_bytes = false;  ///< raw bytes without a prefix: for one rank only
   bool has_times = false;
+  bool is_folded = false;  ///< a line that many ranks print is shown once
 };
 
 /// Counts the lines that are young enough, and lets them pass after the first `to_skip`.
@@ -63,9 +66,10 @@ class LineGate {
 /// The shown part of the log of a rank, in order: lines, or raw bytes.
 class RankLog {
  public:
-  /// `directory` outlives it.
+  /// `directory` outlives it, as does `folder`, which may be null: else lines go there instead of
+  /// being appended.
   RankLog(const LogDirectory& directory, int rank, std::string file, LineStyle style,
-          std::optional<OutputStream> stream);
+          std::optional<OutputStream> stream, LineFolder* folder = nullptr);
 
   /// Goes to the first line of the choice, or somewhat before it. Call it before anything is read.
   /// The cost is proportional to what is shown, not to the length of the log.
@@ -74,6 +78,9 @@ class RankLog {
   Result<std::optional<LogReader::Next>> peek();
   /// Appends the lines that the piece completes, or its raw bytes.
   Result<void> append_next(const LogReader::Next& next, LineGate& gate, std::string& text);
+  /// Appends an unfinished line that was begun anew with a carriage return, such as a progress bar,
+  /// as a terminal would show it, for each stream that has one.
+  void append_rewritten(std::vector<std::string>& lines) const;
   /// Appends the rest that has no newline.
   void append_end(LineGate& gate, std::string& text);
   /// The number of bytes at the end of the log that cannot be shown.
@@ -84,6 +91,7 @@ class RankLog {
   Result<bool> has_enough(std::uint64_t bytes, const LineChoice& choice) const;
   Result<bool> has_whole_lines(std::uint64_t bytes, std::int64_t since_us) const;
   void append_line(std::string_view line, std::int64_t time_us, LineGate& gate, std::string& text);
+  void put(std::string_view line, std::int64_t time_us, std::string& text);
   void append_bytes(std::string_view bytes, std::int64_t time_us, LineGate& gate,
                     std::string& text);
   void append_gap(const std::string& said, std::int64_t time_us, LineGate& gate, std::string& text);
@@ -94,6 +102,7 @@ class RankLog {
   LogReader reader_;
   LineStyle style_;
   std::optional<OutputStream> stream_;
+  LineFolder* folder_;
   std::string prefix_;  ///< "[3] "
   MomentWriter times_;
   std::int64_t last_time_us_ = 0;  ///< of the last piece read

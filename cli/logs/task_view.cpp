@@ -18,6 +18,15 @@ std::uint64_t screen_lines() {
   return static_cast<std::uint64_t>((is_known ? size.ws_row : usual) - 2);
 }
 
+namespace {
+
+std::chrono::milliseconds longest_wait(const TaskViewing& viewing, const MergedLogs& logs) {
+  if (logs.holds_lines()) return LineFolder::hold / 3;
+  return viewing.on_look ? std::chrono::milliseconds(1'000) : TaskWatch::longest_silence;
+}
+
+}  // namespace
+
 Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, TaskRecord& task,
                            int attempt) {
   const std::string lock_file = store.lock_file(task.id);
@@ -29,11 +38,13 @@ Result<bool> print_attempt(const TaskViewing& viewing, SqliteTaskStore& store, T
     // Reads the state before the logs: if the task has ended, its logs are complete.
     const bool has_ended = is_final(task.state) || attempt < task.restarts;
     const bool is_complete = !viewing.follow || has_ended || task.is_unattended;
-    auto printed = logs.print_new(pass_on);
-    if (printed && *printed && is_complete) printed = logs.print_end(pass_on, has_ended);
+    auto printed = logs.print_new(viewing.sink);
+    if (is_complete) viewing.on_end();
+    if (printed && *printed && is_complete) printed = logs.print_end(viewing.sink, has_ended);
     // A reader that is gone is no failure.
     if (!printed || !*printed || is_complete) return printed;
-    if (watch.wait(TaskWatch::longest_silence, {STDOUT_FILENO, false})) return false;
+    if (viewing.on_look) viewing.on_look(logs);
+    if (watch.wait(longest_wait(viewing, logs), {STDOUT_FILENO, false})) return false;
     // The record is final only when the launcher has released its lock; it also changes when
     // another attempt begins.
     if (::access(next_file.c_str(), F_OK) != 0 &&

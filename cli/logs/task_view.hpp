@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "backends/store/sqlite_task_store.hpp"
 #include "cli/logs/merged_logs.hpp"
+#include "cli/terminal/talk.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/record/task_record.hpp"
 
@@ -16,6 +18,11 @@ struct TaskViewing {
   bool follow = false;  ///< continues with new output until the attempt is over
   /// Only this trial; the task was reduced to it with `only_trial`.
   std::optional<int> trial = {};
+  MergedLogs::Sink sink = pass_on;
+  /// With `follow`: called about once a second, and whenever there is new output.
+  std::function<void(const MergedLogs& logs)> on_look = nullptr;
+  /// Called before anything but output is printed.
+  std::function<void()> on_end = [] {};
 };
 
 /// Prints the output of one attempt. If the attempt may still print and `follow` is set, continues

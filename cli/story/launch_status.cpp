@@ -79,6 +79,8 @@ std::string summary(const LaunchStatus& status) {
   if (status.restart > 0)
     text += fmt::format("; restart {} of {}", status.restart, status.max_restarts);
   if (status.phase == LaunchStatus::Phase::starting) return text;
+  if (const auto* hosts = hosts_that(status, "out of reach"))
+    text += "; out of reach: " + escaped(summarize_hosts(*hosts));
   if (const std::string numbers = numbers_of(status.last_report); !numbers.empty())
     text += "; " + numbers;
   if (status.cpus) text += fmt::format("; {:.1f} CPUs", *status.cpus);

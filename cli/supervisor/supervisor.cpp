@@ -386,10 +386,11 @@ class Supervisor {
             boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(), &time_,
             s_.order, s_.hosts, search_ != nullptr},
         std::move(hooks));
-    live_status_.emplace(terminal_, loop_, *shown_, s_.task, plan.trial);
+    live_status_.emplace(terminal_, loop_, *shown_, s_.task,
+                         [this] { return status_of(*driver_, transports_.logins()); });
     remember(files.earlier_errors);
     if (!adopted_positions.empty()) count_reports(first_attempt, adopted_positions);
-    if (is_watched() && !search_) live_status_->follow(*driver_);
+    if (is_watched() && !search_) live_status_->begin();
     signals_.deliver(loop_, [this](int number) { signalled(number); });
     if (search_)
       search_->start(*driver_);

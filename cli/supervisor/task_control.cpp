@@ -53,25 +53,6 @@ std::string state_of(int host, const TaskDriver& driver, const std::set<std::str
   return "out of reach: it refuses what its launcher can log in with";
 }
 
-ControlStatus status_of(const TaskDriver& driver, const Logins& logins) {
-  const Task& task = driver.task();
-  const Connections& connections = driver.connections();
-  ControlStatus status;
-  status.attempt = task.attempt();
-  status.max_restarts = task.rules().max_restarts;
-  status.phase = task.attempts().back().name();
-  if (!driver.has_run()) return status;
-  status.ranks_left = driver.run().ranks_left();
-  const std::vector<std::string> waiting = logins.waiting();
-  const std::set<std::string> refused(waiting.begin(), waiting.end());
-  for (int host = 0; host < connections.count(); ++host)
-    status.hosts.push_back({connections.name(host), state_of(host, driver, refused)});
-  for (int rank = 0; rank < driver.run().world_size(); ++rank)
-    if (const RankUsage* const usage = driver.run().usage_of(rank))
-      status.usage.push_back({rank, *usage});
-  return status;
-}
-
 void kill_trial(const control_request::KillTrial& kill, const Controlled& task,
                 const std::function<void(const TerminalText&)>& print, ControlAnswer& answer) {
   if (task.search == nullptr) {
@@ -123,6 +104,25 @@ TerminalText describe_hosts(const ControlStatus& status) {
 }
 
 }  // namespace
+
+ControlStatus status_of(const TaskDriver& driver, const Logins& logins) {
+  const Task& task = driver.task();
+  const Connections& connections = driver.connections();
+  ControlStatus status;
+  status.attempt = task.attempt();
+  status.max_restarts = task.rules().max_restarts;
+  status.phase = task.attempts().back().name();
+  if (!driver.has_run()) return status;
+  status.ranks_left = driver.run().ranks_left();
+  const std::vector<std::string> waiting = logins.waiting();
+  const std::set<std::string> refused(waiting.begin(), waiting.end());
+  for (int host = 0; host < connections.count(); ++host)
+    status.hosts.push_back({connections.name(host), state_of(host, driver, refused)});
+  for (int rank = 0; rank < driver.run().world_size(); ++rank)
+    if (const RankUsage* const usage = driver.run().usage_of(rank))
+      status.usage.push_back({rank, *usage});
+  return status;
+}
 
 std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,

@@ -32,6 +32,8 @@ std::unique_ptr<ControlServer> open_control(Loop& loop, const std::string& path,
                                             const std::string& task_id, Controlled task,
                                             const std::function<void(const TerminalText&)>& print);
 
+/// The current status of a task that this process drives.
+ControlStatus status_of(const TaskDriver& driver, const Logins& logins);
 /// The status that the supervisor behind the socket at `path` reports. Nothing if no supervisor
 /// serves the socket, or it dies before it answers; an error if it does not answer.
 Result<std::optional<ControlStatus>> ask_now(const std::string& path);

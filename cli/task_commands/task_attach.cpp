@@ -13,6 +13,7 @@
 #include "backends/store/task_lock.hpp"
 #include "cli/commands/flags.hpp"
 #include "cli/logs/task_view.hpp"
+#include "cli/story/attached_status.hpp"
 #include "cli/supervisor/adoption.hpp"
 #include "cli/supervisor/detachment.hpp"
 #include "cli/supervisor/task_control.hpp"
@@ -28,6 +29,8 @@ namespace {
 struct TaskAttachFlags {
   std::string task;
   bool from_start = false;  ///< shows all output; otherwise the last screenful and new output
+  bool is_folded = false;
+  Progress progress = Progress::live;
 };
 
 // Reports of the process that tries to resume the task.
@@ -102,21 +105,51 @@ ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const
   return now->is_unattended ? report_unattended(*now) : report_end(*now);
 }
 
-// Shows the output of the ranks until the task has ended or is unattended.
+// Asks the supervisor no more after it has failed to answer: each such question takes a while.
+AttachedStatus::Look look_at_supervisor(SqliteTaskStore& store, const std::string& task_id) {
+  return [&store, task_id, answers = true]() mutable -> std::optional<AttachedStatus::Seen> {
+    if (!answers) return std::nullopt;
+    auto now = ask_now(store.control_socket(task_id));
+    answers = now.has_value();
+    if (!now || !*now) return std::nullopt;
+    auto task = store.find(task_id);
+    if (!task) return std::nullopt;
+    return AttachedStatus::Seen{std::move(**now), std::move(*task)};
+  };
+}
+
+// Shows the output of the ranks until the task has ended or is unattended. False when the reader is
+// gone.
+Result<bool> view_attempts(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord& task) {
+  TaskViewing viewing{.choice = {}, .follow = true};
+  viewing.choice.style.is_folded = flags.is_folded;
+  std::optional<AttachedStatus> status;
+  if (flags.progress == Progress::live && ::isatty(STDERR_FILENO) == 1) {
+    status.emplace(look_at_supervisor(store, task.id));
+    viewing.sink = [&status](std::string_view text) { return status->write(text); };
+    viewing.on_look = [&status](const MergedLogs& logs) { status->draw(logs); };
+    viewing.on_end = [&status] { status->end(); };
+  }
+  auto& last = viewing.choice.lines.last;
+  if (!flags.from_start) last = screen_lines();
+  for (int attempt = flags.from_start ? 0 : task.restarts; attempt <= task.restarts; ++attempt) {
+    if (attempt > 0 && !last && flags.progress != Progress::none)
+      talk(terminal_text("attempt {}", attempt));
+    auto printed = print_attempt(viewing, store, task, attempt);
+    if (!printed || !*printed) return printed;
+    if (status) status->end();  // last lines without a newline
+    last.reset();
+  }
+  return true;
+}
+
 ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord task) {
   std::signal(SIGPIPE, SIG_IGN);
   print_on_interrupt(task.id);
   if (is_search(task)) return view_search(flags, store, task);
-  TaskViewing viewing{.choice = {}, .follow = true};
-  auto& last = viewing.choice.lines.last;
-  if (!flags.from_start) last = screen_lines();
-  for (int attempt = flags.from_start ? 0 : task.restarts; attempt <= task.restarts; ++attempt) {
-    if (attempt > 0 && !last) talk(terminal_text("attempt {}", attempt));
-    const auto printed = print_attempt(viewing, store, task, attempt);
-    if (!printed) return report(printed.error());
-    if (!*printed) return ExitCode();
-    last.reset();
-  }
+  const auto printed = view_attempts(flags, store, task);
+  if (!printed) return report(printed.error());
+  if (!*printed) return ExitCode();
   return task.is_unattended ? report_unattended(task) : report_end(task);
 }
 
@@ -163,6 +196,9 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
     if (!task->is_unattended) return view(flags, **store, std::move(*task));
     std::vector<std::string> arguments = {"task", "attach", task->id};
     if (flags.from_start) arguments.emplace_back("--from-start");
+    if (flags.is_folded) arguments.emplace_back("--dedup");
+    if (flags.progress == Progress::plain) arguments.emplace_back("--progress=plain");
+    if (flags.progress == Progress::none) arguments.emplace_back("--progress=none");
     if (auto same = become_kept_program(**store, *task, arguments); !same)
       return report(same.error());
     task_id = task->id;
@@ -192,6 +228,8 @@ void add_task_attach(CLI::App& task, Choice& choice) {
   add_task_name(*attach, flags->task, value_kind::unfinished_task);
   attach->add_flag("--from-start", flags->from_start,
                    "Show all that was printed in all attempts, not only the last screenful");
+  add_dedup(*attach, flags->is_folded);
+  add_progress(*attach, flags->progress);
   attach->callback(
       [&choice, flags] { choice.run = [flags] { return task_attach_command(*flags); }; });
 }

@@ -33,6 +33,7 @@ struct TaskLogsFlags {
   bool only_stdout = false;
   bool only_stderr = false;
   bool timestamps = false;
+  bool is_folded = false;
   bool follow = false;
 };
 
@@ -176,6 +177,7 @@ Result<MergedLogs::Choice> choice_of(const TaskLogsFlags& flags, const TaskRecor
   if (flags.only_stderr) choice.lines.stream = OutputStream::err;
   choice.lines.last = flags.tail;
   choice.style.has_times = flags.timestamps;
+  choice.style.is_folded = flags.is_folded;
   const bool is_one_rank = flags.ranks.find_first_of(",-") == std::string::npos;
   choice.style.is_bytes = !flags.ranks.empty() && is_one_rank && !flags.timestamps;
   return choice;
@@ -260,6 +262,7 @@ void add_task_logs(CLI::App& task, Choice& choice) {
   auto* only_stdout = logs->add_flag("--stdout", flags->only_stdout, "Only standard output");
   logs->add_flag("--stderr", flags->only_stderr, "Only standard error")->excludes(only_stdout);
   logs->add_flag("--timestamps", flags->timestamps, "Begin each line with its time");
+  add_dedup(*logs, flags->is_folded);
   logs->add_flag("-f,--follow", flags->follow, "Go on until the task has ended");
   logs->callback([&choice, flags] { choice.run = [flags] { return task_logs_command(*flags); }; });
 }

@@ -88,6 +88,31 @@ nothing_is_said_of_progress() {
     expect_equal "what is shown" "= [0] done" "$(grep . "$work/out" | grep -vx '= ')"
 }
 
+attached_rows() {
+    local id
+    id=$(with_environment "$train" launch -d -H localhost:3 -n 3 -- /bin/sh -c "$until_end; echo \"bye \$RANK\"" 2>"$work/err")
+    at_terminal 100 24 '^3 ranks on 1 host, [0-9.]+s' show . 'touch end.0' \
+        '^2 of 3 ranks left on localhost, ' 'touch end' -- task attach "$id"
+    expect_status 0
+    expect_out '^\| 3 ranks on 1 host, [0-9.]+s'
+    expect_equal "lines of ranks" 3 "$(grep -c '^= \[[0-2]\] bye [0-2]$' "$work/out")"
+    expect_out "^= train: task $id: succeeded"
+    expect_no_out '^= .*(ranks on|ranks left)'
+}
+
+attached_bars() {
+    local id
+    id=$(with_environment "$train" launch -d -n 1 -- /bin/sh -c 'printf "10%% |#         |\r50%% |#####     |\r"; '"$until_end" 2>"$work/err")
+    at_terminal 80 24 '^\[0\] 50% \|#####     \|$' show . 'touch end' -- task attach "$id"
+    expect_status 0
+    expect_out '^\| \[0\] 50% '
+    id=$(with_environment "$train" launch -d -n 1 -- /bin/sh -c 'sleep 2.5; echo done' 2>"$work/err") # waits: longer than rows need to come
+    at_terminal 80 24 -- task attach --progress plain "$id"
+    expect_status 0
+    expect_out '^= \[0\] done$'
+    expect_no_out 'rank on'
+}
+
 # One process writes what four ranks print, so that it comes at the same time on a busy machine too.
 prints_as_one='echo $$ >"of.$RANK"; mv "of.$RANK" "pid.$RANK"
     if [ "$RANK" = 0 ]; then
@@ -112,6 +137,20 @@ lines_are_folded() {
     expect_equal "the first lines" "[0-3] same 1 [0-3] same 2" "$(head -n 2 "$work/out" | paste -sd ' ')"
     run task logs "$(task_id)"
     expect_equal "lines of logs" 4 "$(grep -c 'same 2' "$work/out")"
+    run task logs --dedup "$(task_id)"
+    expect_folded "$work/out"
+    run task logs --dedup --timestamps --rank 0-1 "$(task_id)"
+    expect_out '^20[0-9T:.-]+(Z|[+-][0-9:]+) \[0-1\] same 1$'
+}
+
+lines_are_folded_while_they_are_followed() {
+    local id
+    id=$(with_environment "$train" launch -d -n 4 -H localhost:4 -- /bin/sh -c "until [ -e begin ]; do sleep 0.05; done; $prints_as_one" 2>"$work/err")
+    start task logs -f --dedup "$id"
+    touch begin
+    await
+    expect_status 0
+    expect_folded "$work/out"
 }
 
 lines_have_times() {
@@ -124,7 +163,10 @@ lines_have_times() {
 }
 
 test_case "with --progress none there are output, failures and their restarts alone" nothing_is_said_of_progress
+test_case "a terminal shows the same of a task that is attached to" attached_rows
+test_case "progress bars stay in place there as well, unless --progress plain is given" attached_bars
 test_case "a line of many ranks is shown once, and no other is lost" lines_are_folded
+test_case "lines of logs that are followed are folded" lines_are_folded_while_they_are_followed
 test_case "lines begin with their time where that is wanted" lines_have_times
 test_case "a terminal shows how many ranks run, and nothing of it stays" ranks_are_counted
 test_case "the last report of rank 0 and what the ranks use are shown" reports_and_usage_are_shown

@@ -258,3 +258,18 @@ TEST_CASE("logs are shown over segments that are kept, and what is not kept is s
   CHECK(end.substr(0, 53) == fmt::format("[0] {:049}", 50'000));
   CHECK(end.size() == 10'000 * 54);
 }
+
+TEST_CASE("lines that ranks have printed at about the same time are folded, and none is lost") {
+  MergedScene scene(3);
+  const std::int64_t hold = std::chrono::microseconds(LineFolder::hold).count();
+  scene.write(0, "same\nlate\nown 0\n", 1'000);
+  scene.write(1, "same\n", 1'000 + hold / 2);
+  scene.write(2, "same\n", 1'000 + hold / 2, OutputStream::err);
+  scene.write(1, "late\n", 2'000 + hold);
+  scene.write(2, "late\nrest", 3'000 + hold);
+  MergedLogs::Choice choice;
+  choice.style.is_folded = true;
+  CHECK(scene.show(choice) == "[0-2] same\n[0] late\n[0] own 0\n[1-2] late\n[2] rest\n");
+  choice.lines.last = 3;
+  CHECK(scene.show(choice) == "[1-2] late\n[2] rest\n");
+}
