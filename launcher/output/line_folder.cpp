@@ -16,12 +16,10 @@ std::size_t size_of(const std::string& text, std::size_t ranks) {
 
 }  // namespace
 
-void LineFolder::add(int trial, int rank, OutputStream stream, std::string_view text,
+void LineFolder::add(int trial, int rank, OutputStream stream, std::string text,
                      std::int64_t printed_us, Moment now) {
   while (!groups_.empty() && is_due(groups_.front(), now)) pass_on_first();
-  auto known = texts_.find(std::tuple(trial, stream, text));
-  if (known == texts_.end())
-    known = texts_.emplace(Key(trial, stream, text), std::deque<std::uint64_t>()).first;
+  const auto known = texts_.try_emplace(Key(trial, stream, std::move(text))).first;
   std::deque<std::uint64_t>& numbers = known->second;
   std::uint64_t& next = next_[{trial, rank}];
   const auto joined = std::lower_bound(numbers.begin(), numbers.end(), next);

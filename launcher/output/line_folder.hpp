@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -43,7 +41,7 @@ class LineFolder {
   explicit LineFolder(std::size_t ranks) : ranks_(ranks) {}
 
   /// Adds a line that arrives now.
-  void add(int trial, int rank, OutputStream stream, std::string_view text, std::int64_t printed_us,
+  void add(int trial, int rank, OutputStream stream, std::string text, std::int64_t printed_us,
            Moment now);
   /// The lines that are not held any longer, in order.
   std::vector<FoldedLine> take(Moment now);
@@ -55,7 +53,7 @@ class LineFolder {
  private:
   using Key = std::tuple<int, OutputStream, std::string>;  ///< trial, stream and text
   /// The numbers of the groups with this text, in ascending order.
-  using Texts = std::map<Key, std::deque<std::uint64_t>, std::less<>>;
+  using Texts = std::map<Key, std::deque<std::uint64_t>>;
   struct Group {
     Texts::iterator text;
     std::vector<int> ranks;
