@@ -12,6 +12,8 @@
 #include "backends/posix/limits.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/licenses.hpp"
+#include "cli/commands/user_flags.hpp"
+#include "cli/request/user_file.hpp"
 #include "cli/surroundings/build_info.hpp"
 #include "cli/task_commands/task_command.hpp"
 #include "cli/terminal/talk.hpp"
@@ -41,6 +43,29 @@ constexpr const char* examples =
     "train COMMAND --help describes a command, train-COMMAND(1) says more; train(1) lists all "
     "pages.";
 
+// This parse() of CLI11 takes the arguments in reverse order.
+void parse(CLI::App& app, const std::vector<std::string>& arguments) {
+  app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+}
+
+// Reads the user's file, and parses the command line again with what the file adds to it.
+Result<void> take_user_file(CLI::App& app, std::vector<std::string> arguments, Choice& choice) {
+  const auto file = read_user_file();
+  if (!file) return tl::make_unexpected(file.error());
+  if (!*file) return {};
+  const auto words = words_of_user(app, **file);
+  if (!words) return tl::make_unexpected(words.error());
+  choice.defaults = (*file)->defaults;
+  arguments.insert(arguments.end(), words->begin(), words->end());
+  try {
+    parse(app, arguments);
+  } catch (const CLI::ParseError& error) {
+    return tl::make_unexpected(
+        with_context(usage_error(app, error, arguments), "with the options of your config.yaml"));
+  }
+  return {};
+}
+
 ExitCode run(std::vector<std::string> arguments) {
   if (const auto enough = check_stack_limit(); !enough) return report(enough.error());
   Choice choice;
@@ -68,8 +93,7 @@ ExitCode run(std::vector<std::string> arguments) {
                              "not set?)",
                              "write --wait=10m, or --wait alone to wait without an end"));
   try {
-    // This parse() takes the arguments in reverse order.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    parse(app, arguments);
   } catch (const CLI::Success& help_or_version) {
     return ExitCode(app.exit(help_or_version));
   } catch (const CLI::ParseError& error) {
@@ -77,6 +101,9 @@ ExitCode run(std::vector<std::string> arguments) {
   }
   if (!choice.has_taken_command && !choice.command.empty())
     return report(command_without_ranks(app, arguments, choice.command));
+  if (takes_user_flags(app))
+    if (const auto taken = take_user_file(app, arguments, choice); !taken)
+      return report(taken.error());
   return choice.run();
 }
 

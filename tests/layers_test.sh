@@ -18,7 +18,7 @@ config_schema/search: text yaml fields
 config_schema/experiment: text yaml fields resources search
 config_schema/hosts: text yaml fields resources experiment
 config_schema/allocation: text hosts
-config_schema/.: text yaml experiment hosts
+config_schema/.: text yaml fields experiment hosts
 
 launcher/bootstrap:
 launcher/context:
@@ -91,7 +91,7 @@ cli/supervisor: surroundings terminal show logs request record story
 cli/agent: surroundings
 cli/commands: surroundings terminal show logs request completion record story supervisor agent
 cli/task_commands: surroundings terminal show logs request completion record story supervisor agent commands
-cli/.: surroundings terminal commands task_commands
+cli/.: surroundings terminal request commands task_commands
 '
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}

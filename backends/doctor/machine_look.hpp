@@ -17,7 +17,8 @@ struct MachinePlaces {
   std::string temporary;     ///< the directory for temporary files
 };
 
-/// Looks at this machine. Fills in all but `hosts_file` and what belongs to it, and `state_error`.
+/// Looks at this machine. Fills in all but `hosts_file` and `user_file` with what belongs to them,
+/// and `state_error`.
 /// Asks no host, and creates no file that stays; tasks are listed as `TaskStore::list` does, which
 /// records the ends that it finds. Blocks for a few seconds at most, for ssh-agent and `ssh -G`;
 /// for longer only if a file system hangs.

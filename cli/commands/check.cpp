@@ -396,8 +396,14 @@ void add_check(CLI::App& app, Choice& choice) {
           },
           "");
   command->add_flag("--json", flags->json, "Print JSON");
+  command->footer(command->get_footer() +
+                  "\n\n"
+                  "Examples:\n"
+                  "  train check --hostfile hosts.yaml\n"
+                  "  train check -H localhost --json");
   command->callback([&choice, flags] {
     flags->request.command = choice.take_command();
+    flags->request.defaults = choice.defaults;
     choice.run = [flags] { return check_command(*flags); };
   });
 }

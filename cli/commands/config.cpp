@@ -153,6 +153,10 @@ void add_config_commands(CLI::App& app, Choice& choice) {
   check->add_flag("-W,--warnings", checked->warnings,
                   "Also say what is legal, but has no effect or cannot be launched");
   check->add_flag("--json", checked->json, "Print all that is found as JSON");
+  check->footer(
+      "Examples:\n"
+      "  train config check experiment.yaml hosts.yaml\n"
+      "  train config check -W experiment.yaml");
   check->callback(
       [&choice, checked] { choice.run = [checked] { return config_check_command(*checked); }; });
 
@@ -164,8 +168,13 @@ void add_config_commands(CLI::App& app, Choice& choice) {
   show->add_flag("--origin", shown->origin,
                  "Say where each value comes from: file and line, option, or default");
   show->add_flag("--json", shown->json, "Print JSON");
-  show->callback(
-      [&choice, shown] { choice.run = [shown] { return config_show_command(*shown); }; });
+  show->footer(
+      "Examples:\n"
+      "  train config show experiment.yaml --set framework=jax --origin");
+  show->callback([&choice, shown] {
+    shown->request.defaults = choice.defaults;
+    choice.run = [shown] { return config_show_command(*shown); };
+  });
 
   const auto named = std::make_shared<ConfigSchemaFlags>();
   CLI::App* schema =
@@ -175,8 +184,15 @@ void add_config_commands(CLI::App& app, Choice& choice) {
                    "One of experiment (default), hosts, diagnostics, doctor, plan, task, and event")
       ->type_name("")
       ->check(names("schema", kind_of_words(schema_names())));
+  schema->footer(
+      "Examples:\n"
+      "  train config schema > experiment.schema.json\n"
+      "  train config schema hosts > hosts.schema.json");
   schema->callback(
       [&choice, named] { choice.run = [named] { return config_schema_command(*named); }; });
+  config->footer(
+      "Examples:\n"
+      "  train config check experiment.yaml");  // last: subcommands would inherit it
 }
 
 }  // namespace train

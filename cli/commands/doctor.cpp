@@ -8,6 +8,8 @@
 #include "backends/doctor/machine_look.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/flags.hpp"
+#include "cli/commands/user_flags.hpp"
+#include "cli/request/user_file.hpp"
 #include "cli/surroundings/environment.hpp"
 #include "cli/surroundings/state_directory.hpp"
 #include "cli/surroundings/user_account.hpp"
@@ -56,7 +58,16 @@ std::string summary_of(const std::vector<MachineFinding>& findings) {
                      counted(count(Health::warning), "warning"));
 }
 
-ExitCode doctor_command(bool as_json) {
+void look_at_user_file(const CLI::App& app, MachineFacts& facts) {
+  facts.user_file = user_file_path();
+  const auto file = read_user_file();
+  facts.has_user_file = file && file->has_value();
+  const auto legal = facts.has_user_file ? check_user_flags(app, **file) : Result<void>();
+  if (!file) facts.user_file_error = file.error();
+  if (!legal) facts.user_file_error = legal.error();
+}
+
+ExitCode doctor_command(const CLI::App& app, bool as_json) {
   const auto state = state_directory();
   const std::string temporary = variable("TMPDIR");
   MachineFacts facts =
@@ -64,6 +75,7 @@ ExitCode doctor_command(bool as_json) {
                        state.value_or(""), temporary.empty() ? "/tmp" : temporary});
   if (!state) facts.state_error = state.error();
   look_at_hosts_file(facts);
+  look_at_user_file(app, facts);
   const std::vector<MachineFinding> findings = diagnose(facts);
   const ExitCode answered = answer(as_json ? diagnosis_document(findings) : lines_of(findings));
   if (answered.value() != 0 || worst_of(findings) != Health::wrong) return answered;
@@ -80,8 +92,13 @@ void add_doctor(CLI::App& app, Choice& choice) {
           ->group("Commands");
   doctor->add_flag("--json", *as_json, "Print JSON");
   doctor->footer("Exit codes: 0 nothing is wrong, 1 something is; others as everywhere.");
-  doctor->callback(
-      [&choice, as_json] { choice.run = [as_json] { return doctor_command(*as_json); }; });
+  doctor->footer(doctor->get_footer() +
+                 "\n\n"
+                 "Examples:\n"
+                 "  train doctor");
+  doctor->callback([&app, &choice, as_json] {
+    choice.run = [&app, as_json] { return doctor_command(app, *as_json); };
+  });
 }
 
 }  // namespace train

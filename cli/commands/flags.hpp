@@ -21,6 +21,7 @@ namespace train {
 struct Choice {
   std::function<ExitCode()> run;
   std::vector<std::string> command;  ///< what follows `--`
+  ExperimentDefaults defaults;       ///< of the user's file
 
   /// Called by commands that take a rank command; main refuses it for all other commands.
   std::vector<std::string> take_command();

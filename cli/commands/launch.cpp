@@ -304,8 +304,15 @@ void add_launch(CLI::App& app, Choice& choice) {
                  "Return once the ranks have started; print the task's id")
       ->excludes(json)
       ->excludes(shown);
+  command->footer(command->get_footer() +
+                  "\n\n"
+                  "Examples:\n"
+                  "  train launch experiment.yaml -H gpu-a:8,gpu-b:8 --max-runtime 90m\n"
+                  "  train launch -d experiment.yaml --hostfile hosts.yaml --set max_restarts=2\n"
+                  "  train launch -n 4 -e OMP_NUM_THREADS=2 -- python3 train.py --epochs 3");
   command->callback([&choice, flags, words] {
     flags->request.command = choice.take_command();
+    flags->request.defaults = choice.defaults;
     flags->wait = wait_of(words->wait);
     flags->check = tier_of(words->check);
     choice.run = [flags, words] {

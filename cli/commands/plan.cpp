@@ -190,8 +190,15 @@ void add_plan(CLI::App& app, Choice& choice) {
   command->add_option("--svg", flags->svg, "Also draw the plan to this file, for a browser")
       ->type_name("FILE")
       ->check(names("file"));
+  command->footer(command->get_footer() +
+                  "\n\n"
+                  "Examples:\n"
+                  "  train plan experiment.yaml -H node[01-04]:8 --exclude node03\n"
+                  "  train plan experiment.yaml -n 16 --hostfile hosts.yaml --svg plan.svg\n"
+                  "  train plan experiment.yaml --format env --rank 0");
   command->callback([&choice, flags] {
     flags->request.command = choice.take_command();
+    flags->request.defaults = choice.defaults;
     choice.run = [flags] { return plan_command(*flags); };
   });
 }

@@ -23,15 +23,6 @@ bool is_dashed(const std::string& word) { return word.size() > 1 && word.front()
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
-// The name of the first validator; CLI11 throws where there is none.
-std::string kind_of(CLI::Option& option) {
-  try {
-    return option.get_validator(0)->get_name();
-  } catch (const CLI::OptionNotFound&) {
-    return {};
-  }
-}
-
 /// The words before the cursor, as CLI11 reads them.
 class TypedLine {
  public:
@@ -187,6 +178,15 @@ std::string line_about(const std::string& description) {
 }
 
 }  // namespace
+
+// CLI11 throws where there is no validator.
+std::string kind_of(CLI::Option& option) {
+  try {
+    return option.get_validator(0)->get_name();
+  } catch (const CLI::OptionNotFound&) {
+    return {};
+  }
+}
 
 std::string completion_of(CLI::App& app, const Words& words) {
   const std::string word = words.empty() ? "" : words.back();

@@ -8,9 +8,13 @@
 
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 namespace train {
+
+/// The kind of the values of an option (`value_kind`): the name of its first validator, or empty.
+std::string kind_of(CLI::Option& option);
 
 /// What a shell offers at the cursor, as lines: first what the shell adds of its own ("nothing",
 /// "files", "directories", or "command": what follows `--` is a command line), then a line for each

@@ -96,7 +96,8 @@ ExperimentOverrides overrides_of(const RequestFlags& flags) {
                                 .global_batch = flags.global_batch,
                                 .max_runtime = flags.max_runtime,
                                 .settings = flags.settings,
-                                .command = flags.command};
+                                .command = flags.command,
+                                .defaults = flags.defaults};
   if (flags.allow_busy) overrides.settings.emplace_back("allow_busy=true");
   if (flags.config.empty() && flags.fills_hosts) overrides.workers = 1;
   return overrides;
@@ -309,6 +310,14 @@ std::string start_directory_of(const ExperimentConfig& experiment,
 bool names_hosts(const HostFlags& flags) {
   return !flags.host_list.empty() || !flags.host_file.empty() ||
          find_variable(session_environment(), "TRAIN_HOSTFILE") != nullptr;
+}
+
+bool environment_names_hosts() {
+  const EnvironmentMap environment = session_environment();
+  if (find_variable(environment, "TRAIN_HOSTFILE") != nullptr) return true;
+  const auto allocation = read_allocation(
+      environment, [](const std::string& path) { return read_input(path, "hosts"); });
+  return !allocation || allocation->has_value();
 }
 
 Result<HostInventory> load_hosts(const HostFlags& flags, std::string& note) {

@@ -36,6 +36,7 @@ struct RequestFlags : HostFlags {
   std::vector<std::string> settings;          ///< --set, in order
   EnvironmentFlags environment;               ///< --env, --env-file and --secret
   std::vector<std::string> command;           ///< after `--`
+  ExperimentDefaults defaults;                ///< of the user's file
   /// A command without a file fills its hosts in order. False for a rerun of a launch by an earlier
   /// train that did not.
   bool fills_hosts = true;
@@ -79,6 +80,8 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 
 /// Whether flags or $TRAIN_HOSTFILE name hosts.
 bool names_hosts(const HostFlags& flags);
+/// Whether $TRAIN_HOSTFILE or the allocation of a scheduler does, where flags name none.
+bool environment_names_hosts();
 
 /// The named hosts, or those of a scheduler's allocation (then `note` says so), or this machine:
 /// for queries, not for planning. This machine is not probed.

@@ -8,6 +8,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "cli/commands/flags.hpp"
 #include "cli/commands/launch.hpp"
+#include "cli/request/user_file.hpp"
 #include "cli/surroundings/state_directory.hpp"
 #include "cli/task_commands/task_commands.hpp"
 #include "cli/terminal/talk.hpp"
@@ -31,10 +32,14 @@ tl::unexpected<Error> cannot(const std::string& task_id, const std::string& why,
               fmt::format("task {} cannot be launched again: {}", task_id, why), std::move(hint));
 }
 
+bool is_redacted(const RerunRequest& kept, const std::string& text) {
+  return kept.has_redactions && text.find("(redacted)") != text.npos;
+}
+
 // The experiment with its secrets. They are not kept, so they are read from its file if that is
 // unchanged.
 Result<std::string> whole_experiment(const std::string& task_id, const RerunRequest& kept) {
-  if (!kept.has_redactions) return kept.experiment_text;
+  if (!is_redacted(kept, kept.experiment_text)) return kept.experiment_text;
   const std::string what = fmt::format("secrets of '{}' are not kept, and ", kept.config);
   auto text = kept.config == "-" ? Result<std::string>(fail(ErrorClass::no_input, "it was no file"))
                                  : read_input(kept.config, "experiment");
@@ -45,6 +50,20 @@ Result<std::string> whole_experiment(const std::string& task_id, const RerunRequ
     return cannot(task_id, what + "the file has changed since",
                   fmt::format("train launch {} launches it as it is now", kept.config));
   return text;
+}
+
+// The same for the defaults that the user's file had.
+Result<ExperimentDefaults> whole_defaults(const std::string& task_id, const RerunRequest& kept) {
+  const ExperimentDefaults& known = kept.overrides.defaults;
+  if (!is_redacted(kept, known.text)) return known;
+  auto now = read_user_file();
+  if (!now) return tl::make_unexpected(now.error());
+  if (!*now || without_secrets((*now)->defaults.text) != known.text)
+    return cannot(task_id,
+                  fmt::format("secrets of '{}' are not kept, and its defaults have changed since",
+                              known.file),
+                  "launch it as it was launched before");
+  return std::move((*now)->defaults);
 }
 
 Result<void> check_withheld(const std::string& task_id, const RerunRequest& kept,
@@ -103,6 +122,8 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
     return report(given.error());
   auto experiment = whole_experiment(task_id, *kept);
   if (!experiment) return report(experiment.error());
+  auto defaults = whole_defaults(task_id, *kept);
+  if (!defaults) return report(defaults.error());
 
   LaunchFlags launch;
   launch.detach = flags.detach;
@@ -124,6 +145,7 @@ ExitCode task_rerun_command(const TaskRerunFlags& flags) {
   request.global_batch = kept->overrides.global_batch;
   request.max_runtime = kept->overrides.max_runtime;
   request.settings = kept->overrides.settings;
+  request.defaults = std::move(*defaults);
   request.settings.insert(request.settings.end(), flags.settings.begin(), flags.settings.end());
   request.environment = kept->environment;
   request.command = kept->overrides.command;
@@ -146,6 +168,10 @@ void add_task_rerun(CLI::App& task, Choice& choice) {
                   "Fail a search of which any trial has failed, and not only all");
   const auto wait = std::make_shared<std::string>();
   add_wait(*rerun, *wait);
+  rerun->footer(
+      "Examples:\n"
+      "  train task rerun k3wq\n"
+      "  train task rerun k3wq --set hyperparameters.lr=0.01 -d --wait=10m");
   rerun->callback([&choice, flags, wait] {
     flags->wait = wait_of(*wait);
     choice.run = [flags] { return task_rerun_command(*flags); };

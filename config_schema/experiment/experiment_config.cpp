@@ -375,9 +375,11 @@ Result<ExperimentConfig> parse_experiment(const SourceText& source,
 }
 
 Result<ExperimentConfig> make_experiment(const ExperimentOverrides& overrides, ReadFor purpose) {
-  auto root = apply_overrides(std::make_shared<YamlNode>(), overrides);
+  Diagnostics faults;
+  auto root = with_defaults(std::make_shared<YamlNode>(), overrides.defaults, faults);
+  if (root) root = apply_overrides(std::move(*root), overrides);
   if (!root) return tl::make_unexpected(std::move(root.error()));
-  return ExperimentReader({}, overrides, purpose).read(*root, Diagnostics());
+  return ExperimentReader({}, overrides, purpose).read(*root, std::move(faults));
 }
 
 }  // namespace train

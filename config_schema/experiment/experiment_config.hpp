@@ -268,6 +268,15 @@ struct ExperimentConfig {
   bool operator==(const ExperimentConfig&) const = default;
 };
 
+/// Keys that count where an experiment does not give them: from the user's file.
+struct ExperimentDefaults {
+  std::string file;  ///< its name, for messages
+  /// An experiment whose lines and columns are those of the file; empty: there are no defaults.
+  std::string text;
+
+  bool operator==(const ExperimentDefaults&) const = default;
+};
+
 /// Changes from the command line: `-n`, `--batch`, `--max-runtime`, `--set`, `--env`, `--env-file`,
 /// `--secret`, and the words after `--`.
 struct ExperimentOverrides {
@@ -284,6 +293,7 @@ struct ExperimentOverrides {
   /// fills its hosts in order, as other launchers do, unless a setting says otherwise. Nothing:
   /// there is a file.
   std::optional<int> workers = {};
+  ExperimentDefaults defaults = {};  ///< laid below the experiment, before all else
 };
 
 /// The purpose of reading an experiment. Legal features that this version cannot run are refused by

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config_schema/experiment/entrypoint.hpp"
 #include "config_schema/experiment/script_file.hpp"
 #include "config_schema/fields/field_reader.hpp"
@@ -197,6 +199,71 @@ Result<YamlNodePtr> apply_overrides(YamlNodePtr root, const ExperimentOverrides&
 
 namespace {
 
+const Field* field_inside(const std::string& path, const std::string& key) {
+  const std::string front = path.empty() ? "" : path + ".";
+  const Field* field = experiment_fields().find(front + key);
+  return field ? field : experiment_fields().find(front + "*");
+}
+
+// Whether two mappings have the same keys: `{type: s3, ...}` and `{type: directory, ...}` do not.
+bool are_of_one_kind(const Field& field, const YamlNode& given, const YamlNode& usual) {
+  if (field.has_one_key) return false;
+  if (field.selector.empty()) return true;
+  const YamlEntry* mine = given.find(field.selector);
+  const YamlEntry* other = usual.find(field.selector);
+  return !mine || !other || mine->value->text == other->value->text;
+}
+
+/// Fills in defaults, but none for a field that is given in any of its places.
+class DefaultLayer {
+ public:
+  explicit DefaultLayer(const FieldReader& given) : given_(given) {}
+
+  YamlNodePtr below(const YamlNode& given, const YamlNode& usual, const std::string& path) const {
+    auto both = std::make_shared<YamlNode>(given);
+    for (const YamlEntry& entry : usual.entries) {
+      const Field* field = field_inside(path, entry.key);
+      const bool is_section = field && entry.value->kind == YamlKind::mapping &&
+                              has(field->types, FieldType::mapping | FieldType::open);
+      const auto found = std::find_if(both->entries.begin(), both->entries.end(),
+                                      [&](const YamlEntry& own) { return own.key == entry.key; });
+      const bool is_given = found != both->entries.end();
+      if (is_given && is_section && found->value->kind == YamlKind::mapping &&
+          are_of_one_kind(*field, *found->value, *entry.value))
+        found->value = below(*found->value, *entry.value, std::string(field->path));
+      if (is_given || (field && !field->twin.empty() && given_.given(field->twin)) ||
+          (field && given_.given(field->path)))
+        continue;
+      YamlEntry added = entry;
+      if (is_section)
+        added.value =
+            below(*new_mapping(entry.value->mark), *entry.value, std::string(field->path));
+      both->entries.push_back(std::move(added));
+    }
+    return both;
+  }
+
+ private:
+  const FieldReader& given_;
+};
+
+}  // namespace
+
+Result<YamlNodePtr> with_defaults(YamlNodePtr root, const ExperimentDefaults& defaults,
+                                  Diagnostics& faults) {
+  if (defaults.text.empty()) return root;
+  auto usual = read_yaml_tree({defaults.file, defaults.text}, ErrorClass::config, faults,
+                              experiment_secrets());
+  if (!usual) return usual;
+  Diagnostics ignored(Diagnostics::Refused::none);
+  FieldReader given(experiment_fields(), ignored);
+  given.read(*root);
+  return DefaultLayer(given).below(root->is_null() ? *new_mapping((*usual)->mark) : *root, **usual,
+                                   "");
+}
+
+namespace {
+
 // The file may be a program whose language cannot be recognised.
 std::string hint_for_no_mapping(const std::string& path) {
   std::string hint = "write 'key: value' lines, such as 'entrypoint: python3 train.py'";
@@ -222,7 +289,9 @@ Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
                  hint_for_no_mapping(source.name));
     return tl::make_unexpected(faults.take_error(ErrorClass::config, source.name));
   }
-  auto changed = apply_overrides(std::move(*root), overrides);
+  auto filled = with_defaults(*root, overrides.defaults, faults);
+  if (!filled) return filled;
+  auto changed = apply_overrides(std::move(*filled), overrides);
   if (changed) return changed;
   for (const Diagnostic& found : changed.error().diagnostics)
     faults.error(found.place, found.key, found.message, found.hint);

@@ -15,9 +15,15 @@ namespace train {
 /// is of class `config`.
 Result<YamlNodePtr> apply_overrides(YamlNodePtr root, const ExperimentOverrides& overrides);
 
-/// The tree of an experiment as it is read: merge keys resolved, overrides applied, nothing else
-/// checked. Its marks give the origin of each value. Faults that leave a usable tree (duplicate
-/// keys) go to `faults`.
+/// Lays the defaults of the user below an experiment. A default of a section fills in its missing
+/// keys; all else that the experiment gives counts whole, as null, under another name of the same
+/// key, or with another kind of section as well. Errors are of class `config`.
+Result<YamlNodePtr> with_defaults(YamlNodePtr root, const ExperimentDefaults& defaults,
+                                  Diagnostics& faults);
+
+/// The tree of an experiment as it is read: defaults, merge keys and overrides applied, nothing
+/// else checked. Its marks give the origin of each value. Faults that leave a usable tree
+/// (duplicate keys) go to `faults`.
 Result<YamlNodePtr> read_experiment_tree(const SourceText& source,
                                          const ExperimentOverrides& overrides, Diagnostics& faults);
 

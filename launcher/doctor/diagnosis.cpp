@@ -159,6 +159,14 @@ void judge_hosts(const MachineFacts& facts, Check check) {
                        counted(static_cast<std::int64_t>(facts.hosts), "host")));
 }
 
+void judge_user_file(const MachineFacts& facts, Check check) {
+  if (facts.user_file_error)
+    return check.add(Health::wrong, *facts.user_file_error, "mend it, or move it away");
+  check.ok(facts.has_user_file
+               ? fmt::format("'{}' is read, and right", facts.user_file)
+               : fmt::format("there is no '{}': nothing is set for all commands", facts.user_file));
+}
+
 std::string space_of(std::uint64_t bytes) {
   if (bytes >= 10 * usual_space) return fmt::format("{} GiB", bytes >> 30);
   return fmt::format("{} MiB", bytes >> 20);
@@ -291,6 +299,7 @@ std::vector<MachineFinding> diagnose(const MachineFacts& facts) {
   judge_keys(facts, {findings, "keys"});
   judge_agent(facts, {findings, "ssh_agent"});
   judge_hosts(facts, {findings, "hosts_file"});
+  judge_user_file(facts, {findings, "config_file"});
   judge_state(facts, {findings, "state"});
   judge_registry(facts, {findings, "tasks"});
   judge_logout(facts, {findings, "logout"});

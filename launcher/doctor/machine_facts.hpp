@@ -49,6 +49,10 @@ struct MachineFacts {
   std::size_t hosts = 0;
   bool needs_openssh = false;  ///< one of them has `transport: openssh`
   std::optional<Error> hosts_error = {};
+  // The user's file of defaults
+  std::string user_file = {};  ///< its path; empty: no home directory
+  bool has_user_file = false;
+  std::optional<Error> user_file_error = {};  ///< why it is not used
   // The record of tasks
   PrivatePath state = {};
   std::optional<Error> state_error = {};     ///< why there is no place for it

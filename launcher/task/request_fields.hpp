@@ -24,6 +24,8 @@ void fields(auto& f, Described<ExperimentOverrides> auto& overrides) {
   f.list("environment", overrides.environment);
   f.texts("command", overrides.command);
   f.number("workers", overrides.workers);
+  f.optional_text("defaults_file", overrides.defaults.file);
+  f.optional_text("defaults", overrides.defaults.text);
 }
 
 /// Parses a request and calls `read`, which may throw Malformed, with it. Class `no_input`, with

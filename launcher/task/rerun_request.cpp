@@ -71,9 +71,11 @@ std::string_view to_string(HostSource source) {
 }
 
 void redact(RerunRequest& request) {
-  std::string redacted = without_secrets(request.experiment_text);
-  request.has_redactions = redacted != request.experiment_text;
-  request.experiment_text = std::move(redacted);
+  for (std::string* text : {&request.experiment_text, &request.overrides.defaults.text}) {
+    std::string redacted = without_secrets(*text);
+    request.has_redactions |= redacted != *text;
+    *text = std::move(redacted);
+  }
   std::vector<std::string> kept;
   for (std::string& setting : request.overrides.settings)
     if (has_secret(setting))

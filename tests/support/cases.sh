@@ -11,6 +11,9 @@ case_number=0
 case_failed=no
 case_skipped=''
 
+# What the user who runs the tests has set for all commands is none of theirs.
+export XDG_CONFIG_HOME=/nonexistent
+
 begin_case() { :; }
 check_case() { :; }
 show_case() { :; }

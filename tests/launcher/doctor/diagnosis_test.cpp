@@ -134,6 +134,12 @@ TEST_CASE("an ssh-agent that does not answer is a warning") {
   CHECK(faults_of(facts)[0].starts_with("warning ssh_agent: ssh-agent at '/tmp/agent' is gone; "));
 }
 
+TEST_CASE("a wrong file of the user is wrong") {
+  MachineFacts facts = healthy();
+  facts.user_file_error = make_error(ErrorClass::config, "others can write 'c'", "chmod go-w c");
+  CHECK(faults_of(facts) == Faults{"wrong config_file: others can write 'c'; chmod go-w c"});
+}
+
 TEST_CASE("of a wrong hosts file the first fault is told, and how many follow") {
   MachineFacts facts = healthy();
   facts.hosts_file = "my hosts";
