@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 1
 train=$(realpath "$1")
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-export XDG_STATE_HOME=$work/state
+export XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config
 unset TRAIN_HOSTFILE CUDA_VISIBLE_DEVICES SLURM_JOB_NODELIST SLURM_NODELIST PBS_NODEFILE PE_HOSTFILE
 unset LSB_DJOB_HOSTFILE LSB_MCPU_HOSTS LSB_HOSTS
 # shellcheck source=support/cases.sh
@@ -186,6 +186,56 @@ check_commands() {
     expect_same "commands in --help (<) and checked here (>)"
 }
 
+# check_help_examples COMMAND: its help ends with one to three examples of it; of train itself there may be more.
+check_help_examples() {
+    local help line count=0
+    # shellcheck disable=SC2086 # several words
+    help=$("$train" $1 --help)
+    while read -r line; do
+        count=$((count + 1))
+        [[ "$line " == "train ${1:+$1 }"* ]] || note_failure "no example of train $1: $line"
+    done < <(examples_in <<<"$help")
+    [ "$count" -ge 1 ] || note_failure "train $1 --help has no examples"
+    [ -z "$1" ] || [ "$count" -le 3 ] || note_failure "train $1 --help has $count examples"
+}
+
+# The lines below "Examples:".
+examples_in() { sed -n '/^Examples:$/,/^$/s/^  \(train .*\)/\1/p'; }
+
+# "OPTION PLACEHOLDER TEXT" of each option that takes a value; what excludes it is left out.
+options_with_values() {
+    awk '/^[A-Z][a-z]*:/ { section = $1 } section != "Options:" { next }
+        /^  -/ { if (line != "") print line; line = $0; next }
+        /^ {30}/ { line = line " " $0; next }
+        END { if (line != "") print line }' | sed -E 's/ Excludes:( --[a-z-]+)+//; s/^  //' |
+        sed -nE 's/^(-[^ ]+) ([A-Z]+(=[A-Z]+|\|all|\[=@FILE\])?) +(.*)/\1 \2 \4/p'
+}
+
+# check_value_examples COMMAND: a placeholder says what a value is, or the text of the option or an example
+# shows one: a number, words after a colon or before a parenthesis, or the option with a value.
+check_value_examples() {
+    local help names placeholder text name shown count=0
+    # shellcheck disable=SC2086 # several words
+    help=$("$train" $1 --help)
+    while read -r names placeholder text; do
+        [[ $placeholder =~ ^(FILE|DIR|N|SLOTS|N\|all|PORT|KEY=VALUE|NAME=VALUE|NAME\[=@FILE\])$ ]] && continue
+        shown=no
+        [[ $text =~ [0-9]|:\ [a-zA-Z]+,|[a-z]+\ \(default|One\ of ]] && shown=yes
+        for name in ${names//,/ }; do
+            examples_in <<<"$help" | grep -qE -e " ${name}[ =][^- ]" && shown=yes
+        done
+        [ "$shown" = yes ] || note_failure "train $1 --help does not show a value: $names $placeholder  $text"
+    done < <(options_with_values <<<"$help")
+}
+
+check_all_value_examples() {
+    local command
+    for command in "${commands[@]}"; do check_value_examples "$command"; done
+    # A command whose options are known, so that a help that is read wrongly is found.
+    expect_equal "options of task logs with a value" '--rank --host --trial --attempt --since --tail' \
+        "$("$train" task logs --help | options_with_values | cut -d ' ' -f 1 | paste -sd ' ')"
+}
+
 # --- Numbers and names that the sources fix ---
 
 check_exit_codes() {
@@ -231,7 +281,11 @@ shown_commands() {
         sed -E ':a; /\\e$/{N; s/ *\\e\n */ /; ba}' "$page" | grep '^train ' | sed "s|^|$page:|"
     done
     grep -HE '^(#     |  )train (launch|plan|task|config) ' examples/quickstart.sh examples/*/*.yaml | sed -E 's/:(#     |  )/:/'
-    "$train" --help | sed -n 's/^  train /--help:train /p'
+    local command
+    for command in '' task hosts config "${commands[@]}"; do
+        # shellcheck disable=SC2086 # several words
+        "$train" $command --help | examples_in | sed 's/^/--help:/'
+    done
 }
 
 check_shown_commands() {
@@ -256,7 +310,9 @@ check_shown_commands() {
         code=$?
         unset TRAIN_HOSTFILE
         # A task that is shown does not exist here.
-        [[ $line =~ ^train\ task\ (show|report|best|logs|attach|exec|get|kill) ]] && [ "$code" = 66 ] && code=0
+        [[ $line =~ ^train\ (task\ (show|report|best|logs|attach|exec|get|wait|kill|rerun|rm)|forward) ]] && [ "$code" = 66 ] && code=0
+        # What doctor finds is of this machine.
+        [ "$line" = 'train doctor' ] && [ "$code" = 1 ] && code=0
         [ "$code" = 0 ] || note_failure "$file: $line" "$(cat "$work/err")"
     done < <(shown_commands)
     [ "$count" -ge 12 ] || note_failure "only $count commands were found"
@@ -283,6 +339,10 @@ check_blocks() {
         "$train" config check "$block" 2>"$work/err" || note_failure "an experiment in train-config(5):" "$(cat "$work/err")"
     done
     [ "$count" -ge 5 ] || note_failure "only $count experiments were found in train-config(5)"
+    mkdir -p "$work/user/train"
+    cat "$(grep -l '^flags:' "$work"/block.*)" >"$work/user/train/config.yaml"
+    XDG_CONFIG_HOME=$work/user "$train" doctor | grep -q '^ok *config_file .* is read, and right$' ||
+        note_failure "the user's file in train-config(5) is wrong"
     count=0
     while read -r line; do
         count=$((count + 1))
@@ -351,6 +411,8 @@ test_case "the manual is well-formed, and no wider than a terminal" check_markup
 test_case "pages and sections that the manual names are there" check_references
 test_case "the manual as HTML has no broken link" check_html
 test_case "--help lists the commands that are checked here" check_commands
+for command in '' task hosts config "${commands[@]}"; do test_case "train $command --help has examples" check_help_examples "$command"; done
+test_case "options with a value show in --help what it looks like" check_all_value_examples
 for command in "${commands[@]}"; do test_case "the synopsis of train $command has the options of its --help" check_synopsis "$command"; done
 test_case "the manual has the options of --help, and no others" check_all_options
 test_case "the manual has the exit codes of the program" check_exit_codes

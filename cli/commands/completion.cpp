@@ -16,6 +16,9 @@ void add_completion(CLI::App& app, Choice& choice) {
       ->type_name("")
       ->required()
       ->check(one_of({"bash", "zsh", "fish"}));
+  script->footer(
+      "Examples:\n"
+      "  train completion bash > ~/.local/share/bash-completion/completions/train");
   script->callback([&choice, shell] {
     choice.run = [shell] { return answer(completion_script(*shell).value_or("")); };
   });

@@ -139,7 +139,7 @@ void add_request(CLI::App& command, RequestFlags& flags) {
       .add_option("--include", flags.include, "Only these hosts and slots: w0@w1:0,2, w[0-3]:0-1")
       ->type_name("HOSTS")
       ->check(names("hosts", value_kind::host_filter));
-  command.add_option("--exclude", flags.exclude, "All but these hosts and slots")
+  command.add_option("--exclude", flags.exclude, "All but these hosts and slots: w0:2, w[4-7]")
       ->type_name("HOSTS")
       ->check(names("hosts", value_kind::host_filter));
   add_transport(command, flags.transport);

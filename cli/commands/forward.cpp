@@ -175,6 +175,10 @@ void add_forward(CLI::App& app, Choice& choice) {
   forward->add_option("--local", flags->local, "Port of 127.0.0.1 here; else the same; 0: any")
       ->type_name("PORT")
       ->check(whole_number(0, last_port));
+  forward->footer(
+      "Examples:\n"
+      "  train forward k3wq 6006\n"
+      "  train forward k3wq 6006 --rank 3 --local 16006");
   forward->callback([&choice, flags] { choice.run = [flags] { return forward_command(*flags); }; });
 
   const auto port = std::make_shared<int>(0);

@@ -118,6 +118,10 @@ void add_hosts_commands(CLI::App& app, Choice& choice) {
   add_hosts(*list, list_flags->hosts);
   add_transport(*list, list_flags->hosts.transport);
   add_formats(*list, list_flags->format);
+  list->footer(
+      "Examples:\n"
+      "  train hosts list --hostfile hosts.yaml\n"
+      "  train hosts list -H localhost --json");
   list->callback([&choice, list_flags] {
     choice.run = [list_flags] { return hosts_list_command(*list_flags); };
   });
@@ -134,8 +138,14 @@ void add_hosts_commands(CLI::App& app, Choice& choice) {
       ->type_name("FILE")
       ->check(names("file"));
   probe->add_flag("--force", flags->force, "Write over a file that is there");
+  probe->footer(
+      "Examples:\n"
+      "  train hosts probe localhost > hosts.yaml");
   probe->callback(
       [&choice, flags] { choice.run = [flags] { return hosts_probe_command(*flags); }; });
+  hosts->footer(
+      "Examples:\n"
+      "  train hosts list --hostfile hosts.yaml");  // last: subcommands would inherit it
 }
 
 }  // namespace train

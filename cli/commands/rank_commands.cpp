@@ -57,6 +57,9 @@ void add_report(CLI::App& app, Choice& choice) {
       ->add_option("--step", flags->step,
                    "How far the training is, in whatever it counts: the report's step")
       ->type_name("N");
+  report->footer(
+      "Examples:\n"
+      "  train report --step 100 validation_loss=0.3 accuracy=0.91");
   report->callback([&choice, flags] { choice.run = [flags] { return report_command(*flags); }; });
 }
 
@@ -68,6 +71,9 @@ void add_once_per_host(CLI::App& app, Choice& choice) {
   once->add_option("--name", flags->name, "What is run once, where commands differ by rank")
       ->type_name("NAME");
   once->add_flag("--is-setup", flags->is_setup)->group("");  // what agents call for `setup`
+  once->footer(
+      "Examples:\n"
+      "  train once-per-host --name data -- mkdir -p data");
   once->callback([&choice, flags] {
     flags->command = choice.take_command();
     choice.run = [flags] { return once_per_host_command(*flags); };

@@ -230,6 +230,10 @@ void add_task_attach(CLI::App& task, Choice& choice) {
                    "Show all that was printed in all attempts, not only the last screenful");
   add_dedup(*attach, flags->is_folded);
   add_progress(*attach, flags->progress);
+  attach->footer(
+      "Examples:\n"
+      "  train task attach k3wq\n"
+      "  train task attach k3wq --from-start");
   attach->callback(
       [&choice, flags] { choice.run = [flags] { return task_attach_command(*flags); }; });
 }

@@ -53,6 +53,9 @@ void add_task_best(CLI::App& task, Choice& choice) {
   add_task_name(*best, flags->task);
   best->add_flag("--hyperparameters", flags->only_hyperparameters,
                  "Print the hyperparameters alone, as an experiment takes them");
+  best->footer(
+      "Examples:\n"
+      "  train task best k3wq --hyperparameters > best.yaml");
   best->callback([&choice, flags] { choice.run = [flags] { return task_best_command(*flags); }; });
 }
 

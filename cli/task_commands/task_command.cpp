@@ -19,6 +19,10 @@ void add_task(CLI::App& app, Choice& choice) {
                     add_task_attach, add_task_wait, add_task_kill, add_task_rerun, add_task_exec,
                     add_task_get, add_task_rm, add_task_prune})
     add(*task, choice);
+  task->footer(
+      "Examples:\n"
+      "  train task list\n"
+      "  train task logs k3wq -f");  // last: subcommands would inherit it
 }
 
 }  // namespace train

@@ -367,6 +367,10 @@ void add_task_exec(CLI::App& task, Choice& choice) {
       ->check(whole_number(0, highest_rank));
   add_trial(*exec, flags->trial);
   exec->add_flag("--no-tty", flags->no_terminal, "Use pipes in place of a terminal, also at one");
+  exec->footer(
+      "Examples:\n"
+      "  train task exec k3wq -- nvidia-smi\n"
+      "  train task exec k3wq --rank 3 -- /bin/bash");
   exec->callback([&choice, flags] {
     flags->command = choice.take_command();
     choice.run = [flags] { return task_exec_command(*flags); };

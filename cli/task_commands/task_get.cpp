@@ -155,6 +155,10 @@ void add_task_get(CLI::App& task, Choice& choice) {
       ->check(whole_number(0, highest_rank));
   add_trial(*get, flags->trial);
   get->add_flag("--force", flags->force, "Overwrite existing files");
+  get->footer(
+      "Examples:\n"
+      "  train task get k3wq checkpoints\n"
+      "  train task get k3wq --rank 3 profile.json profiles/rank-3.json");
   get->callback([&choice, flags] { choice.run = [flags] { return task_get_command(*flags); }; });
 }
 

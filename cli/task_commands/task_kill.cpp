@@ -216,6 +216,11 @@ void add_task_kill(CLI::App& task, Choice& choice) {
       ->check(whole_number(0, highest_trial))
       ->excludes(all)
       ->excludes(signal);
+  kill->footer(
+      "Examples:\n"
+      "  train task kill k3wq\n"
+      "  train task kill k3wq --trial 2\n"
+      "  train task kill --all --signal INT");
   kill->callback([&choice, flags] { choice.run = [flags] { return task_kill_command(*flags); }; });
 }
 

@@ -197,6 +197,11 @@ void add_task_list(CLI::App& task, Choice& choice) {
   list->add_flag("--watch", flags->watch, "Show it again and again, or as it changes")
       ->excludes("--json")
       ->excludes("--csv");
+  list->footer(
+      "Examples:\n"
+      "  train task list\n"
+      "  train task list --hostfile hosts.yaml --slots\n"
+      "  train task list --all --csv");
   list->callback([&choice, flags] { choice.run = [flags] { return task_list_command(*flags); }; });
 }
 

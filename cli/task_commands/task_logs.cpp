@@ -239,7 +239,7 @@ void add_task_logs(CLI::App& task, Choice& choice) {
   CLI::App* logs =
       task.add_subcommand("logs", "Print what the ranks of a task wrote")->group("Commands");
   add_task_name(*logs, flags->task);
-  logs->add_option("--rank", flags->ranks, "Only these ranks; one alone byte for byte")
+  logs->add_option("--rank", flags->ranks, "Only these ranks: 0-3,7; one alone byte for byte")
       ->type_name("LIST")
       ->check(names("rank"));
   logs->add_option("--host", flags->hosts,
@@ -264,6 +264,11 @@ void add_task_logs(CLI::App& task, Choice& choice) {
   logs->add_flag("--timestamps", flags->timestamps, "Begin each line with its time");
   add_dedup(*logs, flags->is_folded);
   logs->add_flag("-f,--follow", flags->follow, "Go on until the task has ended");
+  logs->footer(
+      "Examples:\n"
+      "  train task logs k3wq --rank 0-3,7 -f\n"
+      "  train task logs k3wq --host gpu-a --stderr --since 10m\n"
+      "  train task logs k3wq --attempt all --tail 100");
   logs->callback([&choice, flags] { choice.run = [flags] { return task_logs_command(*flags); }; });
 }
 

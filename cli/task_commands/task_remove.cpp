@@ -209,6 +209,9 @@ void add_task_rm(CLI::App& task, Choice& choice) {
   rm->get_option("TASK")->required();
   rm->add_flag("--force", flags->force,
                "Also where a host may have something of it, or its record is damaged");
+  rm->footer(
+      "Examples:\n"
+      "  train task rm k3wq");
   rm->callback([&choice, flags] { choice.run = [flags] { return task_rm_command(*flags); }; });
 }
 
@@ -225,6 +228,9 @@ void add_task_prune(CLI::App& task, Choice& choice) {
       ->type_name("N")
       ->check(whole_number(0, most_counted));
   prune->add_flag("--dry-run", flags->dry_run, "Print what would be removed, and remove nothing");
+  prune->footer(
+      "Examples:\n"
+      "  train task prune --older-than 30d --keep 100 --dry-run");
   prune->callback(
       [&choice, flags] { choice.run = [flags] { return task_prune_command(*flags); }; });
 }

@@ -121,6 +121,9 @@ void add_task_report(CLI::App& task, Choice& choice) {
                    "To this file; else train-ID.html here; - for standard output")
       ->type_name("FILE")
       ->check(names("file"));
+  command->footer(
+      "Examples:\n"
+      "  train task report k3wq -o digits.html");
   command->callback(
       [&choice, flags] { choice.run = [flags] { return task_report_command(*flags); }; });
 }

@@ -128,6 +128,10 @@ void add_task_show(CLI::App& task, Choice& choice) {
                  "Show it again and again, or as it changes, until it ends")
       ->excludes("--json")
       ->excludes("--svg");
+  show->footer(
+      "Examples:\n"
+      "  train task show k3wq\n"
+      "  train task show k3wq --watch");
   show->callback([&choice, flags] { choice.run = [flags] { return task_show_command(*flags); }; });
 }
 

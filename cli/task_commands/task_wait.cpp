@@ -40,6 +40,9 @@ void add_task_wait(CLI::App& task, Choice& choice) {
   CLI::App* wait = task.add_subcommand("wait", "Wait for the end of a task, and exit as it did")
                        ->group("Commands");
   add_task_name(*wait, flags->task, value_kind::unfinished_task);
+  wait->footer(
+      "Examples:\n"
+      "  train task wait k3wq");
   wait->callback([&choice, flags] { choice.run = [flags] { return task_wait_command(*flags); }; });
 }
 
