@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 
 #include "backends/posix/child.hpp"
 #include "backends/process/programs.hpp"
+#include "config_schema/text/shell_words.hpp"
 #include "launcher/rendezvous/session_variables.hpp"
 
 namespace train {
@@ -36,15 +38,35 @@ Result<std::string> look_for(const std::tuple<std::string, std::string, std::str
 
 // Makes a process of its ranks run the line first: a shell calls once-per-host, by which one rank
 // of the host runs it and the others wait, and then becomes the program of the rank.
-void put_setup_before(const std::string& setup, const std::string& tool, ProcessSpec& spec) {
+void put_setup_before(const char* name, const std::string& line, const std::string& tool,
+                      ProcessSpec& spec) {
   spec.argv.front() = spec.program;
   std::vector<std::string> argv = {
-      shell, "-c",
-      R"("$0" once-per-host --name setup --is-setup -- /bin/sh -c "$1" || exit; shift; exec "$@")",
-      tool, setup};
+      shell,
+      "-c",
+      R"("$0" once-per-host --name "$1" --is-setup -- /bin/sh -c "$2" || exit; shift 2; exec "$@")",
+      tool,
+      name,
+      line};
   argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
   spec.argv = std::move(argv);
   spec.program = shell;
+}
+
+constexpr const char* hook_name = "startup-hook.sh";
+
+// Determined's hook at the top of a context; there it is a part of the shell that becomes the
+// entrypoint, here a process of its own: a program, or else a script of bash that ends at the first
+// command that fails, as there.
+void put_hook_before(const std::string& context, const std::string& tool, ProcessSpec& spec) {
+  std::error_code ignored;
+  if (context.empty() || !std::filesystem::is_regular_file(context + "/" + hook_name, ignored))
+    return;
+  put_setup_before(hook_name,
+                   fmt::format("cd {} || exit; [ -x {} ] && exec ./{}; "
+                               "exec \"$(command -v bash || echo sh)\" -e ./{}",
+                               shell_quoted(context), hook_name, hook_name, hook_name),
+                   tool, spec);
 }
 
 }  // namespace
@@ -87,7 +109,9 @@ Result<ProcessSpec> RankProcesses::process_of(const RankCommand& command, FileCa
   spec.argv = command.entrypoint.argv;
   spec.cpus = command.cpus;
   if (spec.argv.empty()) spec.argv = {shell, "-c", command.entrypoint.shell};
-  if (!command.setup.empty()) put_setup_before(command.setup, tools_ + "/train", spec);
+  const std::string tool = tools_ + "/train";
+  if (!command.setup.empty()) put_setup_before("setup", command.setup, tool, spec);
+  put_hook_before(command.context_directory, tool, spec);
   return spec;
 }
 

@@ -118,8 +118,9 @@ Error killed_while_it_ran(const std::string& rank, const std::string& command) {
 }
 
 // For the report of the failure: what a rank writes there is part of its cause.
-void report_failed_setup(int code) {
-  const std::string text = fmt::format("'setup' of the experiment has failed: exit code {}", code);
+void report_failed_setup(const std::string& name, int code) {
+  const std::string text = fmt::format("'{}' of the {} has failed: exit code {}", name,
+                                       name == "setup" ? "experiment" : "context", code);
   std::fprintf(stderr, "train: %s\n", text.c_str());
   const std::string path = variable("TORCHELASTIC_ERROR_FILE");
   if (path.empty()) return;
@@ -163,7 +164,7 @@ Result<int> run_in(const std::string& directory, const OnceCommand& command) {
   const int told = code ? *code : exit_code_of(code.error().error_class).value();
   if (auto ended = file->write(text_of(rank, std::to_string(told))); !ended)
     return tl::make_unexpected(std::move(ended.error()));
-  if (command.is_setup && told != 0) report_failed_setup(told);
+  if (command.is_setup && told != 0) report_failed_setup(command.name, told);
   return code;
 }
 

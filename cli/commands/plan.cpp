@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <filesystem>
 
 #include "backends/context/context_archive.hpp"
 #include "backends/context/context_packer.hpp"
@@ -89,8 +90,14 @@ std::string_view foreign_format(PlanFlags::Format format) {
   return {};
 }
 
+bool has_startup_hook(const std::optional<PlannedContext>& context) {
+  std::error_code ignored;
+  return context &&
+         std::filesystem::is_regular_file(context->directory + "/startup-hook.sh", ignored);
+}
+
 // Prints the context's own warnings, and warns of what the other program does not do: it neither
-// sends the context nor runs `setup`.
+// sends the context nor runs its hook or `setup`.
 void warn_of_format(const std::optional<PlannedContext>& context, const Plan& plan,
                     PlanFlags::Format format) {
   const std::string_view name = foreign_format(format);
@@ -104,11 +111,14 @@ void warn_of_format(const std::optional<PlannedContext>& context, const Plan& pl
                       "start the ranks in a copy that every host sees, or let 'train launch' bring "
                       "it"}});
   }
-  if (!name.empty() && !plan.experiment.setup.empty())
+  const auto warn_of_setup = [&](const char* what) {
     talk_warnings({{{},
                     {},
-                    fmt::format("--format {} does not run 'setup' on the hosts", name),
+                    fmt::format("--format {} does not run '{}' on the hosts", name, what),
                     "run it there before, once on each host, or let 'train launch' do so"}});
+  };
+  if (!name.empty() && has_startup_hook(context)) warn_of_setup("startup-hook.sh");
+  if (!name.empty() && !plan.experiment.setup.empty()) warn_of_setup("setup");
 }
 
 // Queries the hosts for what is in use; without this, a plan assumes idle hosts.
@@ -148,6 +158,9 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (flags.format != PlanFlags::Format::table) {  // the table includes them
     talk_warnings(plan->warnings);
     warn_of_format(*context, *plan, flags.format);
+  } else if (has_startup_hook(*context)) {
+    talk(
+        terminal_text("'startup-hook.sh' of the context runs once on each host, before its ranks"));
   }
   const PictureSubject subject{
       .plan = *plan,

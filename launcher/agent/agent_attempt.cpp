@@ -99,6 +99,7 @@ void AgentAttempt::begin_check(const std::string& context_directory) {
   if (state_ != AgentAttemptState::waiting) return;
   if (prepare_.context)
     for (RankCommand& command : prepare_.ranks) {
+      command.context_directory = context_directory;
       std::string& directory = command.working_directory;
       if (directory.starts_with('/')) continue;
       if (!directory.empty()) directory.insert(0, "/");

@@ -47,6 +47,8 @@ struct RankCommand {
   /// A line for /bin/sh that one of the ranks of the host runs before any of them runs its
   /// entrypoint; empty: none.
   std::string setup = {};
+  /// The host's copy of the context; empty: there is none. The agent fills it in: it is never sent.
+  std::string context_directory = {};
 
   bool operator==(const RankCommand&) const = default;
 };

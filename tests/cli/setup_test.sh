@@ -60,10 +60,53 @@ other_launchers_do_not_run_it() {
     expect_no_err setup
 }
 
+hook_of_a_context() {
+    mkdir -p code/sub
+    printf 'echo "hook of rank $RANK"\nexport LOST=1\necho hook >>sub/order\n' >code/startup-hook.sh
+    run launch -H localhost:2 -n 2 --context code --set working_directory=sub --set 'setup=echo setup >>order' \
+        -- /bin/sh -c 'echo "$(cat order | tr "\n" " ")lost=$LOST"'
+    expect_status 0
+    expect_equal "ranks that found both done" 2 "$(grep -c '\] hook setup lost=$' "$work/out")"
+    expect_equal "its output" 1 "$(grep -c '^\[\([01]\)\] hook of rank \1$' "$work/out")"
+    printf '#!/usr/bin/python3\nprint("hook of", "a program")\n' >code/startup-hook.sh
+    chmod +x code/startup-hook.sh
+    run launch -n 1 --context code -- true
+    expect_status 0
+    expect_out 'hook of a program$'
+    # Without a context there is none.
+    cd code || return
+    run launch -n 1 -- true
+    expect_no_out 'hook'
+    cd ..
+}
+
+failure_of_a_hook_is_the_cause() {
+    mkdir code
+    printf 'cat /no/such/file\ntouch further\n' >code/startup-hook.sh
+    run launch -H localhost:2 -n 2 --context code --set 'setup=touch further' -- touch further
+    expect_status 1
+    expect_err "^  it reported: 'startup-hook.sh' of the context has failed: exit code 1"
+    expect_err "^  \| cat: /no/such/file"
+    expect_equal "what came after it" "" "$(find "$work/home" -name further)"
+}
+
+plan_tells_of_a_hook() {
+    mkdir code
+    echo true >code/startup-hook.sh
+    run plan -n 1 --context code -- true
+    expect_status 0
+    expect_err "'startup-hook.sh' of the context runs once on each host, before its ranks"
+    run plan -n 1 --context code --format slurm -- true
+    expect_err "warning: --format slurm does not run 'startup-hook.sh' on the hosts"
+}
+
 test_case "setup runs once on a host, before its ranks" runs_once_before_all
 test_case "setup that fails is the cause of the end" its_failure_is_the_cause
 test_case "each attempt sets its hosts up" each_attempt_has_its_own
 test_case "setup is stopped like ranks" is_stopped_like_ranks
 test_case "a missing program is found before setup runs" what_is_missing_is_said_first
 test_case "what plan writes for other launchers says that it does not run setup" other_launchers_do_not_run_it
+test_case "startup-hook.sh of a context runs once on a host, before setup" hook_of_a_context
+test_case "startup-hook.sh that fails is the cause of the end" failure_of_a_hook_is_the_cause
+test_case "plan tells of startup-hook.sh" plan_tells_of_a_hook
 finish
