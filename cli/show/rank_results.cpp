@@ -10,6 +10,7 @@
 
 #include "cli/show/task_table.hpp"
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/duration.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "launcher/picture/cells.hpp"
 #include "launcher/picture/columns.hpp"

@@ -15,6 +15,7 @@
 #include "cli/show/task_table.hpp"
 #include "cli/show/task_text.hpp"
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/duration.hpp"
 #include "config_schema/text/shell_words.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/hyperparameters/varied_values.hpp"

@@ -10,6 +10,7 @@
 #include "backends/posix/proc.hpp"
 #include "cli/terminal/table.hpp"
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/duration.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -106,14 +107,6 @@ std::string summarized_names(const std::string& names) {
 }
 
 UnixMillis now_on_the_wall() { return unix_time_ms(); }
-
-std::string format_duration(UnixMillis duration) {
-  const UnixMillis seconds = duration / 1000;
-  if (seconds < 60) return fmt::format("{}.{}s", seconds, duration % 1000 / 100);
-  if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
-  if (seconds < 86'400) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
-  return fmt::format("{}d{:02}h", seconds / 86'400, seconds / 3600 % 24);
-}
 
 std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now,
                            const std::vector<HeldTask>& held) {

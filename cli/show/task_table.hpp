@@ -18,9 +18,6 @@ std::string tasks_to_table(const std::vector<TaskRecord>& tasks, UnixMillis now,
 std::string tasks_to_csv(const std::vector<TaskRecord>& tasks, UnixMillis now,
                          const std::vector<HeldTask>& held = {});
 
-/// "12.3s", "4m05s", "2h03m", "3d04h".
-std::string format_duration(UnixMillis duration);
-
 /// "", or " for 57.3s at most": the remaining time of the ranks of an unattended task.
 std::string time_left_text(const TaskRecord& task);
 

@@ -7,6 +7,7 @@
 #include "cli/show/task_table.hpp"
 #include "cli/terminal/table.hpp"
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/duration.hpp"
 
 namespace train {
 

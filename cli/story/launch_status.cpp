@@ -9,6 +9,7 @@
 #include "cli/show/rank_results.hpp"
 #include "cli/show/task_table.hpp"
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/duration.hpp"
 #include "config_schema/text/terminal_text.hpp"
 #include "config_schema/text/text.hpp"
 

@@ -32,4 +32,12 @@ std::string short_duration_text(std::chrono::milliseconds duration) {
   return fmt::format("{} ms", duration.count());
 }
 
+std::string format_duration(std::int64_t duration) {
+  const std::int64_t seconds = duration / 1000;
+  if (seconds < 60) return fmt::format("{}.{}s", seconds, duration % 1000 / 100);
+  if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+  if (seconds < 86'400) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
+  return fmt::format("{}d{:02}h", seconds / 86'400, seconds / 3600 % 24);
+}
+
 }  // namespace train

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 namespace train {
@@ -11,5 +12,7 @@ namespace train {
 std::string duration_text(std::chrono::nanoseconds duration);
 /// The same for durations that may be shorter than a second: "500 ms".
 std::string short_duration_text(std::chrono::milliseconds duration);
+/// For columns, of milliseconds: "12.3s", "4m05s", "2h03m", "3d04h".
+std::string format_duration(std::int64_t duration);
 
 }  // namespace train

@@ -45,6 +45,9 @@ class AttemptReader {
                         at_});
     ended_.erase(trial_->trial);  // it is begun again
   }
+  void take(const journal_record::RanksStarted&) {
+    if (!trial_->attempts.empty()) trial_->attempts.back().ranks_started = at_;
+  }
   void take(const journal_record::AttemptFailing& record) {
     if (!trial_->attempts.empty() && record.first)
       trial_->attempts.back().cause = record.first->error.diagnostics.front().message;

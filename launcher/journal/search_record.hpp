@@ -22,6 +22,8 @@ struct TrialAttempt {
   std::optional<UnixMillis> ended = {};  ///< nothing: it may still run
   std::optional<int> exit_code = {};  ///< of the first failed rank, or 0; nothing: no rank has one
   std::string cause = {};             ///< the first failure; empty: none
+  /// When its ranks were about to be told to start; nothing: they were not, or it is not known.
+  std::optional<UnixMillis> ranks_started = {};
 
   bool operator==(const TrialAttempt&) const = default;
 };

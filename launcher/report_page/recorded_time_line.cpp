@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "launcher/report_page/time_line.hpp"
+#include "config_schema/text/duration.hpp"
 
 namespace train {
 
@@ -18,10 +18,11 @@ constexpr std::size_t most_bars = 5'000;
 constexpr UnixMillis least_wait = 100;  // shorter waits are not drawn
 
 TimeBar bar_of(TimeBar::Kind kind, UnixMillis begin, UnixMillis end, const std::string& words) {
-  return {.kind = kind,
-          .begin = begin,
-          .end = std::max(begin, end),
-          .words = fmt::format("{}, {}", words, span_text(std::max<UnixMillis>(0, end - begin)))};
+  return {
+      .kind = kind,
+      .begin = begin,
+      .end = std::max(begin, end),
+      .words = fmt::format("{}, {}", words, format_duration(std::max<UnixMillis>(0, end - begin)))};
 }
 
 // When an attempt came to this point; nothing if it did not, or the time is not known.
@@ -109,6 +110,10 @@ TimeLine time_line_of(const TaskRecord& task, const SearchRecord& search, UnixMi
       TimeBar bar =
           bar_of(is_last ? kind_of_bar(trial.state) : TimeBar::Kind::failed, *attempt.started,
                  attempt.ended.value_or(end), fmt::format("trial {}: {}", trial.trial, state));
+      if (attempt.ranks_started)
+        bar.started = attempt.ranks_started;
+      else if (!attempt.ended && !task.ended)
+        bar.kind = TimeBar::Kind::starting;
       bar.ends_in_failure = bar.kind == TimeBar::Kind::failed;
       row.bars.push_back(std::move(bar));
     }

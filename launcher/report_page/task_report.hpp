@@ -63,8 +63,9 @@ struct TimeBar {
   Kind kind = Kind::running;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  std::string words;             ///< "running, 12 s"
-  bool ends_in_failure = false;  ///< it has a mark at its end
+  std::string words;                         ///< "running, 12 s"
+  bool ends_in_failure = false;              ///< it has a mark at its end
+  std::optional<std::int64_t> started = {};  ///< until then it is drawn as starting
 };
 
 /// Bars below a name. Bars that overlap get lanes of their own.

@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "config_schema/text/duration.hpp"
 #include "launcher/picture/columns.hpp"
 #include "launcher/picture/svg_writer.hpp"
 #include "launcher/report_page/report_table.hpp"
@@ -57,7 +58,6 @@ std::int64_t tick_step(std::int64_t length) {
                              std::int64_t{50},
                              std::int64_t{100},
                              std::int64_t{200},
-                             std::int64_t{500},
                              second,
                              2 * second,
                              5 * second,
@@ -144,6 +144,11 @@ std::string bar_to_svg(const TimeBar& bar, const TimeAxis& axis, int y, int heig
       "height=\"{}\"/>",
       class_of(bar.kind), xml_text(shortened(bar.words, most_words)), x, y + inset, end - x,
       std::max(1, height - 2 * inset));
+  if (bar.started)
+    svg +=
+        fmt::format("<rect class=\"lead\" x=\"{:.3f}%\" y=\"{}\" width=\"{:.3f}%\" height=\"{}\"/>",
+                    x, y + inset, axis.percent(std::clamp(*bar.started, bar.begin, bar.end)) - x,
+                    std::max(1, height - 2 * inset));
   if (bar.ends_in_failure && height >= least_marked_lane)
     svg += fmt::format("<text x=\"{:.3f}%\" y=\"{}\" text-anchor=\"{}\">\xc3\x97</text>", end,
                        y + height - 3, end > 98 ? "end" : "middle");
@@ -180,7 +185,7 @@ std::string axis_to_html(const TimeAxis& axis) {
                         x < 2    ? "start"
                         : x > 92 ? "end"
                                  : "middle",
-                        span_text(axis.since_begin(tick)));
+                        short_duration_text(std::chrono::milliseconds(axis.since_begin(tick))));
   }
   return html + "</svg>\n";
 }
@@ -191,6 +196,7 @@ std::string legend_of(const TimeLine& time_line) {
   for (const TimeRow& row : time_line.rows)
     for (const TimeBar& bar : row.bars) {
       is_there[static_cast<std::size_t>(bar.kind)] = true;
+      if (bar.started) is_there[static_cast<std::size_t>(TimeBar::Kind::starting)] = true;
       is_marked = is_marked || bar.ends_in_failure;
     }
   std::string html = "<ul class=\"legend\">";
@@ -208,26 +214,6 @@ std::string legend_of(const TimeLine& time_line) {
 }
 
 }  // namespace
-
-std::string span_text(std::int64_t milliseconds) {
-  struct Unit {
-    std::int64_t length;
-    std::string_view name;
-  };
-  constexpr std::array<Unit, 5> units{
-      {{day, "d"}, {hour, "h"}, {minute, "min"}, {second, "s"}, {1, "ms"}}};
-  if (milliseconds == 0) return "0";
-  std::string text;
-  for (std::size_t i = 0, told = 0; i < units.size() && told < 2; ++i) {
-    const std::int64_t count = milliseconds / units[i].length;
-    milliseconds %= units[i].length;
-    if (told > 0) ++told;
-    if (count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : " ", count, units[i].name);
-    if (told == 0) ++told;
-  }
-  return text;
-}
 
 std::string time_line_to_html(const TimeLine& time_line) {
   const bool has_bars = std::any_of(time_line.rows.begin(), time_line.rows.end(),

@@ -11,7 +11,4 @@ namespace train {
 /// of the kinds of bars that there are. Empty without bars.
 std::string time_line_to_html(const TimeLine& time_line);
 
-/// A span on the axis: "1 h 30 min", "250 ms", in at most two units.
-std::string span_text(std::int64_t milliseconds);
-
 }  // namespace train

@@ -99,6 +99,7 @@ YAML
     expect_page '<th scope="col" class="number">best loss</th>'
     expect_page '<th scope="col">lr</th>'
     expect_page '<title>trial 2: failed, '
+    expect_equal "bars that show their start" 6 "$(page | grep -o '<rect class="lead"' | wc -l)"
     expect_page '<a href="#log-3-0">log</a>'
     expect_page '<details class="log" id="log-3-0" data-rank="0" data-trial="3">'
     expect_page '\| trial 3$'

@@ -6,16 +6,6 @@
 
 using namespace train;
 
-TEST_CASE("durations are as short as they are clear") {
-  CHECK(format_duration(0) == "0.0s");
-  CHECK(format_duration(12'399) == "12.3s");
-  CHECK(format_duration(59'999) == "59.9s");
-  CHECK(format_duration(60'000) == "1m00s");
-  CHECK(format_duration(3'599'999) == "59m59s");
-  CHECK(format_duration(7'380'000) == "2h03m");
-  CHECK(format_duration(273'600'000) == "3d04h");
-}
-
 TEST_CASE("a table folds hosts and counts the time since the task was made") {
   const std::string table = tasks_to_table({some_task()}, 13'300);
   CHECK(table.find("abcd2345  digits  running  4      node[01-02]  4      alice  -        12.3s") !=

@@ -208,3 +208,12 @@ TEST_CASE("a journal of another search is none of this one") {
   REQUIRE_FALSE(search);
   CHECK(search.error().error_class == ErrorClass::no_input);
 }
+
+TEST_CASE("an attempt has the time when its ranks were told to start") {
+  Written journal;
+  journal.add(record::Supervised{1}).begin(0).begin(1).add(record::RanksStarted{{}}, 1);
+  const auto search = search_record(small_halving(), journal.entries(), false);
+  REQUIRE(search);
+  CHECK_FALSE(search->trials[0].attempts[0].ranks_started);
+  CHECK(search->trials[1].attempts[0].ranks_started == 3'000);
+}

@@ -53,7 +53,7 @@ TEST_CASE("each attempt of a task is a row: starting, running, being stopped") {
   CHECK(ends_of(line.rows[1]) ==
         decltype(ends_of(line.rows[1])){{starting, 3'500}, {running, 4'500}, {stopping, 5'000}});
   CHECK(line.rows[1].bars[1].ends_in_failure);
-  CHECK(line.rows[1].bars[1].words == "running, 1 s");
+  CHECK(line.rows[1].bars[1].words == "running, 1.0s");
   CHECK(line.rows[2].remark == "rank 1 failed");
   CHECK(line.rows[2].bars.back().end == 9'000);
 }
@@ -90,15 +90,28 @@ TEST_CASE("of many attempts the first and the last are drawn") {
 
 TEST_CASE("trials of a search are bars of one row, and earlier attempts of a trial have failed") {
   SearchRecord search;
-  search.trials = {{.trial = 0,
-                    .state = TrialState::succeeded,
-                    .attempts = {{.number = 0, .started = 1'500, .ended = 2'000},
-                                 {.number = 1, .started = 2'100, .ended = 3'000}}},
-                   {.trial = 1, .state = TrialState::waiting}};
+  search.trials = {
+      {.trial = 0,
+       .state = TrialState::succeeded,
+       .attempts = {{.number = 0, .started = 1'500, .ended = 2'000},
+                    {.number = 1, .started = 2'100, .ended = 3'000, .ranks_started = 2'400}}},
+      {.trial = 1, .state = TrialState::waiting}};
   const TimeLine line = time_line_of(task_with({}), search, 9'000);
   REQUIRE(line.rows.size() == 2);
   CHECK(line.rows[0].name == "before the first attempt");
   CHECK(ends_of(line.rows[1]) ==
         decltype(ends_of(line.rows[1])){{failed, 2'000}, {succeeded, 3'000}});
-  CHECK(line.rows[1].bars[1].words == "trial 0: succeeded, 900 ms");
+  CHECK(line.rows[1].bars[1].words == "trial 0: succeeded, 0.9s");
+  CHECK(!line.rows[1].bars[0].started);
+  CHECK(line.rows[1].bars[1].started == 2'400);
+}
+
+TEST_CASE("a trial whose ranks were not told to start yet is starting") {
+  SearchRecord search;
+  search.trials = {
+      {.trial = 0, .state = TrialState::running, .attempts = {{.number = 0, .started = 1'500}}}};
+  TaskRecord task = task_with({});
+  task.ended.reset();
+  const TimeLine line = time_line_of(task, search, 9'000);
+  CHECK(ends_of(line.rows.back()) == decltype(ends_of(line.rows[0])){{starting, 9'000}});
 }

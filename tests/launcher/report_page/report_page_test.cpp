@@ -169,10 +169,17 @@ TEST_CASE("a time line says in words what its bars are, and bars that overlap ge
   CHECK(time_line_to_html({}).empty());
 }
 
-TEST_CASE("spans have at most two units") {
-  CHECK(span_text(0) == "0");
-  CHECK(span_text(250) == "250 ms");
-  CHECK(span_text(90'000) == "1 min 30 s");
-  CHECK(span_text(3'600'000 + 30'000) == "1 h");
-  CHECK(span_text(26 * 3'600'000) == "1 d 2 h");
+TEST_CASE("the start of a bar is a part of it") {
+  const TimeLine line{.rows = {{"trials",
+                                "",
+                                {{.kind = TimeBar::Kind::succeeded,
+                                  .begin = 1'000,
+                                  .end = 3'000,
+                                  .words = "trial 0",
+                                  .started = 1'500}}}},
+                      .remark = {}};
+  const std::string html = time_line_to_html(line);
+  CHECK(contains(html, "<rect class=\"lead\" x=\"0.000%\" y=\"2\" width=\"25.000%\""));
+  CHECK(contains(html, "</svg> starting</li>"));
+  CHECK(contains(html, ">1 s</text>"));
 }
