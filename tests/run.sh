@@ -12,6 +12,8 @@
 #:   fuzz      what reads foreign text and bytes, each target for FUZZ_SECONDS (30); needs clang++
 #:   tidy      clang-tidy over the sources of the program, without its slow analyzer: about as long as
 #:             all the others together, so before a change lands, and not in CI
+#:   coverage  which lines of the program unit tests and the command line never reach, in a build of its
+#:             own: a table of folders, and build/coverage/lines.txt. What is killed tells nothing
 #:   steady [--rounds N] [NAME...]
 #:             suites (cli, cli/exec, unit.backend_agent) and cases again and again, 5 times unless
 #:             N says otherwise, beside two busy loops; says what failed how often
@@ -41,7 +43,7 @@ while [ $# -gt 0 ]; do
         --no-install) install=no ;;
         --only) suite=only names+=("${2:?}"); shift ;;
         --rounds) rounds=${2:?}; shift ;;
-        unit | cli | cluster | browser | fuzz | tidy | all | soak | steady)
+        unit | cli | cluster | browser | fuzz | tidy | coverage | all | soak | steady)
             if [ -z "$suite" ]; then suite=$1; else names+=("$1"); fi ;;
         -*) usage ;;
         *) names+=("$1") ;;
@@ -60,6 +62,7 @@ fi
 case $suite in
     fuzz) exec tests/fuzz/fuzz.sh ;;
     tidy) exec tests/lint/tidy.sh ;;
+    coverage) exec tests/running/coverage.sh ;;
     all | cli | cluster) target=script_tests ;; # for all: the others meanwhile
     *) target=all ;;
 esac
