@@ -358,7 +358,7 @@ check_blocks() {
         count=$((count + 1))
         "$train" config check --hosts "$block" 2>"$work/err" || note_failure "hosts in train-hosts(5):" "$(cat "$work/err")"
     done
-    [ "$count" -eq 3 ] || note_failure "$count hosts files were found in train-hosts(5), not 3"
+    [ "$count" -eq 4 ] || note_failure "$count hosts files were found in train-hosts(5), not 4"
 }
 
 # What host sets expand to: ".It SET Ta NAME NAME ...".

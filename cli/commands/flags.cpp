@@ -178,7 +178,7 @@ void add_formats(CLI::App& command, ListFormat& format) {
 
 void add_dedup(CLI::App& command, bool& is_folded) {
   command.add_flag("--dedup", is_folded,
-                   "Show a line that many ranks print at about the same time once: [0-3] line");
+                   "Show a line that many ranks print at the same time once: [0-3] line");
 }
 
 void add_progress(CLI::App& command, Progress& progress) {
@@ -188,7 +188,7 @@ void add_progress(CLI::App& command, Progress& progress) {
   command
       .add_option_function<std::string>(
           "--progress", set,
-          "live (rows below the output, default at a terminal), plain (lines), none")
+          "Beside the output: live (default at a terminal: rows below it), plain, none")
       ->type_name("KIND")
       ->check(one_of({"live", "plain", "none"}));
 }

@@ -307,8 +307,7 @@ void add_launch(CLI::App& app, Choice& choice) {
   command->footer(command->get_footer() +
                   "\n\n"
                   "Examples:\n"
-                  "  train launch experiment.yaml -H gpu-a:8,gpu-b:8 --max-runtime 90m\n"
-                  "  train launch -d experiment.yaml --hostfile hosts.yaml --set max_restarts=2\n"
+                  "  train launch -d experiment.yaml -H gpu-a:8,gpu-b:8 --max-runtime 90m\n"
                   "  train launch -n 4 -e OMP_NUM_THREADS=2 -- python3 train.py --epochs 3");
   command->callback([&choice, flags, words] {
     flags->request.command = choice.take_command();

