@@ -35,6 +35,7 @@ launcher/rendezvous: plan
 launcher/picture: plan capacity
 launcher/placement: search plan capacity rendezvous
 launcher/wire: context plan ports frames lease rendezvous
+launcher/measures: ports frames wire
 launcher/agent: states ports frames rendezvous wire
 launcher/control: frames wire
 launcher/formats: search plan rendezvous picture
@@ -48,8 +49,8 @@ launcher/doctor: fitness
 launcher/run: context states record plan ports frames lease rendezvous wire output connections
 launcher/task: states plan ports capacity frames run
 launcher/journal: record search plan ports frames wire run task
-launcher/report_page: picture record search journal
-launcher/drivers: search plan ports capacity lease rendezvous placement wire output connections run task journal
+launcher/report_page: picture record search measures journal
+launcher/drivers: search plan ports capacity lease rendezvous placement wire measures output connections run task journal
 
 backends/posix:
 backends/accelerator: posix

@@ -86,6 +86,9 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::string own_address() const { return tcp_ ? tcp_->own_address() : ""; }
   /// The address of this machine on the connection to the first jump host; empty without one.
   std::string own_address_towards_jump_host() const;
+  /// When the server was connected to, and when it accepted the login.
+  std::optional<Instant> connected_at() const { return connected_at_; }
+  std::optional<Instant> logged_in_at() const { return logged_in_at_; }
   /// "10.77.1.3:22", for messages.
   std::string at() const;
   /// The error of a broken session; `doing` says when: "in use".
@@ -167,6 +170,8 @@ class SshConnection : public std::enable_shared_from_this<SshConnection> {
   std::set<std::pair<std::string, std::string>> tried_;  ///< blob and algorithm; not tried again
   HeldKeys::Ticket signing_;                             ///< while a signature is pending
   std::optional<Result<std::string>> signed_;
+  std::optional<Instant> connected_at_;
+  std::optional<Instant> logged_in_at_;
   int connection_ = 0;  ///< number of the connection: answers for an earlier one are ignored
 
   // The order matters: the session uses the stream, the stream uses the jump host, and the

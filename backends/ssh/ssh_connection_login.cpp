@@ -7,6 +7,7 @@ namespace train {
 
 void SshConnection::begin_session() {
   session_ = std::make_unique<SshSession>(*stream_);
+  connected_at_ = shared_->loop.now();
   // If libssh2 rejects a list, it keeps its defaults, and the server might then show another key
   // than the known one.
   if (!prefer_algorithms())
@@ -134,6 +135,7 @@ bool SshConnection::step_login() {
       return false;
     case Progress::done:
       phase_ = Phase::logged_in;
+      logged_in_at_ = shared_->loop.now();
       deadline_.reset();
       stream_->log_in();
       shared_->options.logins->logged_in(target_.name,

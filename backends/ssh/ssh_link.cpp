@@ -279,7 +279,12 @@ LinkInfo SshLink::link_info() const {
   std::string address = connection_->address();
   if (address.empty()) address = bootstrap_->host_address();
   if (address.empty()) address = connection_->endpoint().address;
-  return {address, "ssh", connection_->own_address(), connection_->own_address_towards_jump_host()};
+  return {address,
+          "ssh",
+          connection_->own_address(),
+          connection_->own_address_towards_jump_host(),
+          connection_->connected_at(),
+          connection_->logged_in_at()};
 }
 
 bool SshLink::step_ending() {

@@ -265,6 +265,14 @@ std::string SqliteTaskStore::hosts_file(const std::string& id) const {
   return impl_->directory(id) + "/hosts.yaml";
 }
 
+std::string SqliteTaskStore::usage_file(const std::string& id) const {
+  return impl_->directory(id) + "/usage.jsonl";
+}
+
+std::string SqliteTaskStore::starts_file(const std::string& id) const {
+  return impl_->directory(id) + "/starts.jsonl";
+}
+
 std::string SqliteTaskStore::unsettled_file(const std::string& id) const {
   return impl_->directory(id) + "/unsettled.json";
 }

@@ -20,6 +20,8 @@ namespace train {
 ///     <root>/tasks/<id>/unsettled.json    hosts that may have leftovers, once it has ended
 ///     <root>/tasks/<id>/end.json          its end, until tasks.db has it durably
 ///     <root>/tasks/<id>/launcher.log      messages of the launcher of a detached task
+///     <root>/tasks/<id>/usage.jsonl       what its ranks used over time
+///     <root>/tasks/<id>/starts.jsonl      when its hosts came to each step of a start
 ///     <root>/tasks/<id>/logs/             the output of its ranks
 ///     <root>/tasks/<id>/bundle/           what another supervisor needs to resume it, with secrets
 ///     <root>/tasks/.removed-<id>/         the folder of a task that is being removed
@@ -104,6 +106,9 @@ class SqliteTaskStore final : public TaskStore {
   std::string unsettled_file(const std::string& id) const;
   /// The control socket of the launcher of a task, which exists as long as the launcher lives.
   std::string control_socket(const std::string& id) const;
+  /// Measurements of a task, which its launcher writes (cli/record/measure_files.hpp).
+  std::string usage_file(const std::string& id) const;
+  std::string starts_file(const std::string& id) const;
   /// The messages of the launcher of a detached task after it has left its terminal.
   std::string supervisor_log(const std::string& id) const;
 

@@ -22,6 +22,7 @@
 #include "backends/posix/proc.hpp"
 #include "backends/store/task_journal.hpp"
 #include "cli/record/event_feed.hpp"
+#include "cli/record/measure_record.hpp"
 #include "cli/record/task_hosts.hpp"
 #include "cli/record/task_keeper.hpp"
 #include "cli/record/task_recorder.hpp"
@@ -374,6 +375,13 @@ class Supervisor {
     const auto on_over = [this] { loop_.stop(); };
     TaskDriver::Hooks hooks = search_story_ ? search_story_->hooks_of_task(plan, on_over)
                                             : story_.hooks(first_attempt, on_over);
+    if (!search_story_) {
+      measures_.emplace(
+          loop_, recorder_, time_,
+          MeasureRecord::Files{s_.store->usage_file(s_.task.id), s_.store->starts_file(s_.task.id)},
+          plan.trial, [this](const TerminalText& said) { print(said); });
+      hooks = measures_->recording(std::move(hooks), first_attempt, s_.resume.has_value());
+    }
     if (const auto made = make_search(); !made) return not_run(plan.trial, made.error());
     if (search_) hooks = search_->hooks_of_task(std::move(hooks));
     hooks.on_displaced = [this](const TaskDriver::Displacement& by) { displaced(by); };
@@ -536,6 +544,7 @@ class Supervisor {
   EventFeed events_{loop_, journal_, s_.task, [this](const TerminalText& said) { print(said); }};
   TaskRecorder recorder_;
   TaskKeeper keeper_;
+  std::optional<MeasureRecord> measures_;
   std::optional<RankOutput> shown_;
   LaunchStory story_;
   std::optional<SearchStory> search_story_;

@@ -8,6 +8,7 @@
 #include "backends/posix/files.hpp"
 #include "cli/commands/flags.hpp"
 #include "cli/logs/report_logs.hpp"
+#include "cli/record/measure_files.hpp"
 #include "cli/show/metric_charts.hpp"
 #include "cli/show/rank_results.hpp"
 #include "cli/show/search_of_task.hpp"
@@ -19,6 +20,8 @@
 #include "cli/task_commands/task_look.hpp"
 #include "cli/terminal/talk.hpp"
 #include "launcher/report_page/report_page.hpp"
+#include "launcher/report_page/start_line.hpp"
+#include "launcher/report_page/usage_charts.hpp"
 
 namespace train {
 
@@ -71,6 +74,15 @@ void add_metrics(TaskReport& report, const TaskRecord& task,
   report.metrics_remark = std::move(charts.remark);
 }
 
+void add_measures(TaskReport& report, const SqliteTaskStore& store, const TaskRecord& task) {
+  report.usage = usage_charts(task, read_usage(store.usage_file(task.id)));
+  const auto start = read_last_start(store.starts_file(task.id));
+  if (!start) return;
+  report.start_heading = fmt::format("Start of attempt {} on each host", start->attempt);
+  report.start = start_line_of(*start);
+  report.starts = start_table_of(*start);
+}
+
 std::string page_of(SqliteTaskStore& store, const TaskLook& look) {
   const TaskRecord& task = look.task;
   if (!look.search) talk(terminal_text(look.search.error()));
@@ -90,6 +102,7 @@ std::string page_of(SqliteTaskStore& store, const TaskLook& look) {
   report.logs_remark = std::move(logs.remark);
   if (culprit != nullptr) report.head.errors = last_errors_of(task, *culprit);
   if (search == nullptr) add_metrics(report, task, experiment);
+  add_measures(report, store, task);
   report.made = fmt::format("Made by train {} on {}.", TRAIN_VERSION, local_time(now));
   return report_page(report);
 }

@@ -12,6 +12,7 @@
 #include "launcher/journal/journal_entry.hpp"
 #include "launcher/journal/journal_writer.hpp"
 #include "launcher/lease/ticket.hpp"
+#include "launcher/measures/host_start.hpp"
 #include "launcher/output/log_watch.hpp"
 #include "launcher/output/metrics_watch.hpp"
 #include "launcher/plan/plan.hpp"
@@ -114,6 +115,10 @@ struct TaskHooks {
       [](int, const std::vector<int>&) {};
   /// A host has reported what this rank uses or has used.
   std::function<void(int rank, const RankUsage& usage)> on_usage = [](int, const RankUsage&) {};
+  /// While an attempt starts: its host with this node rank has come to this step. The last call
+  /// for a step counts.
+  std::function<void(int node, StartStep step, Instant at)> on_start_step = [](int, StartStep,
+                                                                               Instant) {};
   /// This many lines of metrics files were not reports.
   std::function<void(std::uint64_t lines)> on_ignored_lines = [](std::uint64_t) {};
   /// No attempt of this trial follows; this is how it has ended. Another trial may be begun.

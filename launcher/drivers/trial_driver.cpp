@@ -86,6 +86,7 @@ void TrialDriver::start() { feed(task_event::Begin{}); }
 void TrialDriver::handle(HostNews news) {
   std::visit([this](auto& each) { each.host = hosts_.node_of(each.host); }, news);
   feed(RunEvent(news));
+  report_start(news);
   const auto* said = std::get_if<host_news::Said>(&news);
   if (said != nullptr) report_usage(said->message);
   if (said == nullptr || !std::holds_alternative<message::RankEnded>(said->message) || !run_)
@@ -171,6 +172,21 @@ void TrialDriver::note(const TaskEvent& event, bool was_running) {
   journal_record::AttemptFailing failing;
   if (run_ && !run_->failures().empty()) failing.first = run_->failures().front();
   write(failing, JournalWriter::Durable::no);
+}
+
+void TrialDriver::report_start(const HostNews& news) {
+  if (const auto* up = std::get_if<host_news::Up>(&news)) {
+    const LinkInfo& link = means_.streams.link(of_task(up->host));
+    if (link.connected) hooks_.on_start_step(up->host, StartStep::connected, *link.connected);
+    if (link.logged_in) hooks_.on_start_step(up->host, StartStep::logged_in, *link.logged_in);
+    hooks_.on_start_step(up->host, StartStep::agent_runs, now());
+  }
+  const auto* said = std::get_if<host_news::Said>(&news);
+  if (said == nullptr) return;
+  if (std::holds_alternative<message::Ready>(said->message))
+    hooks_.on_start_step(said->host, StartStep::is_ready, now());
+  if (std::holds_alternative<message::RankStarted>(said->message))
+    hooks_.on_start_step(said->host, StartStep::ranks_started, now());
 }
 
 // Reports the usage that the run has accepted.
@@ -371,6 +387,7 @@ void TrialDriver::refuse_prepare(int node, std::string what, std::string hint) {
 void TrialDriver::perform(const run_action::SendContext& action) {
   const int host = of_task(action.host);
   auto& delivery = means_.context.delivery;
+  hooks_.on_start_step(action.host, StartStep::has_context, now());
   if (delivery && delivery->wanted(host, action.taken)) return;
   means_.timers.post([&streams = means_.streams, host] {
     streams.break_protocol(host, not_our_protocol("took more of the context than it was sent"));
@@ -406,6 +423,7 @@ void TrialDriver::send_go(int node) {
   means_.streams.begin_ranks(host);
   if (start_frame_.empty()) start_frame_ = frame_of(about(run_->start_message(), of()));
   means_.streams.send(host, start_frame_);
+  hooks_.on_start_step(node, StartStep::told_to_start, now());
 }
 
 void TrialDriver::perform(const run_action::AllStarted&) {

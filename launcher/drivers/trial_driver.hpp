@@ -136,6 +136,7 @@ class TrialDriver {
   void send_go(int node);
   void report_logins();
   void report_ignored_lines();
+  void report_start(const HostNews& news);
   void report_usage(const Message& said);
   void matched(const std::vector<PolicyMatch>& matches, int attempt);
   void note_hopeless(int attempt);

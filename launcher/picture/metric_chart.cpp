@@ -18,7 +18,6 @@ namespace {
 using namespace svg_size;
 
 // Pixels.
-constexpr int plot_height = 400;
 constexpr int plot_padding = 10;  // between the frame and elements at its edge
 constexpr int tick_label_gap = 8;
 
@@ -50,6 +49,7 @@ constexpr std::string_view chart_style = R"svg(<style>
 .train-search .trial.best path, .train-search .key.best { stroke: var(--first); stroke-width: 2.5;
   stroke-dasharray: none; }
 .train-search .trial.best .dots { stroke-width: 5; }
+.train-search .band { fill: var(--succeeded); fill-opacity: 0.25; stroke: none; }
 .train-search .key { stroke-width: 2; }
 .train-search .ring { fill: none; stroke: var(--first); stroke-width: 2; pointer-events: none; }
 .train-search .name { font-weight: bold; fill: var(--first); paint-order: stroke;
@@ -112,6 +112,7 @@ class ChartSvg {
     measure();
     y_ = add_caption(svg_, chart_.caption);
     add_axes();
+    if (chart_.has_bands) add_bands();
     add_crowd();
     for (std::size_t i = std::min(shown_, most_titled); i-- > 0;) add_line(i);
     if (chart_.best) add_best();
@@ -141,7 +142,8 @@ class ChartSvg {
     }
     points_of_each_ = std::max(least_points, share_of(std::move(sizes), most_points));
     steps_ = ChartAxis::of_steps(steps.least, steps.most, are_whole);
-    metrics_ = ChartAxis::of_metrics(metrics.least, metrics.most);
+    metrics_ = chart_.from_zero ? ChartAxis::of_steps(metrics.least, metrics.most, false)
+                                : ChartAxis::of_metrics(metrics.least, metrics.most);
     least_text_ = fmt::format("{:.6g}", metrics.least);
     most_text_ = fmt::format("{:.6g}", metrics.most);
     last_step_ = fmt::format("{:.15g}", steps.most);
@@ -155,6 +157,11 @@ class ChartSvg {
   }
 
   std::string description() const {
+    if (chart_.has_bands)
+      return fmt::format(
+          "The least, the median and the most of {}: {} from {} to {}, over {} up to {}.",
+          chart_.reporters, chart_.metric_name, least_text_, most_text_, chart_.step_name,
+          last_step_);
     std::string text = fmt::format(
         "A line for each of {} {} that have reported: {} from {} to {}{}, over {} up to {}.",
         chart_.lines.size(), chart_.reporters, chart_.metric_name, least_text_, most_text_,
@@ -182,7 +189,7 @@ class ChartSvg {
     svg_.add_text("small axis", page_margin, y_,
                   shortened(metric_words(), columns_in(page_width - 2 * page_margin, small_font)));
     y_ += tick_label_gap;
-    plot_ = {left, y_, page_width - page_margin - left, plot_height};
+    plot_ = {left, y_, page_width - page_margin - left, chart_.height};
     svg_.add_box("card plot", plot_, corner);
     std::string grid;
     for (const Tick& tick : metrics) {
@@ -244,6 +251,20 @@ class ChartSvg {
     }
   }
 
+  // Forth along the least values, and back along the largest.
+  void add_bands() {
+    for (std::size_t i = 0; i + 2 < shown_; i += 3) {
+      std::vector<ChartPoint> edge = thinned(chart_.lines[i].points, points_of_each_);
+      const std::vector<ChartPoint> most = thinned(chart_.lines[i + 2].points, points_of_each_);
+      edge.insert(edge.end(), most.rbegin(), most.rend());
+      std::string data;
+      for (const ChartPoint& point : edge)
+        data += fmt::format("{}{:.1f} {:.1f}", data.empty() ? "M" : "L", x_of(point.step),
+                            y_of(point.metric));
+      svg_.add_path("band", data + "Z");
+    }
+  }
+
   void add_line(std::size_t index) {
     const ChartLine& line = chart_.lines[index];
     const bool is_best = chart_.best && index == 0;
@@ -273,6 +294,11 @@ class ChartSvg {
 
   void add_legend() {
     SvgLegend legend(y_);
+    if (chart_.has_bands) {
+      add_key(legend, "succeeded", "the least, the median and the most of " + chart_.reporters);
+      y_ = legend.bottom();
+      return;
+    }
     if (chart_.best) add_key(legend, "best", chart_.lines.front().name + ", the best");
     for (const KindWords& kind : kinds) {
       const auto count =

@@ -38,6 +38,11 @@ struct MetricChart {
   std::optional<ChartPoint> best = {};  ///< a point of the first line, which is highlighted
   std::string reporters = "trials";     ///< what the lines stand for: "trials", "ranks"
   std::string id = {};                  ///< begins its ids, if several are in one page
+  bool from_zero = false;               ///< the axis of the metric begins at 0, and is even
+  /// Lines come in threes, of many reporters together: the least, the median and the most. The area
+  /// between the first and the last is filled.
+  bool has_bands = false;
+  int height = 400;  ///< of the plot, in pixels
 };
 
 /// The points in the order of their steps, the last report of each step, and reduced to about

@@ -24,6 +24,10 @@ struct LinkInfo {
   /// An address by which the host may reach this machine: this machine's end of the connection to
   /// the first jump host; if local, the only address of this machine. Empty: not known.
   std::string likely_own_address = {};
+  // When the SSH server answered, and when it accepted the login: perhaps long before, if an
+  // existing session is used. Nothing: there is no server, or the transport does not know.
+  std::optional<Instant> connected = {};
+  std::optional<Instant> logged_in = {};
 };
 
 /// Events of a link. All callbacks come from the event loop, never from inside a call to the link,

@@ -85,21 +85,23 @@ std::string placement_html(const TaskReport& report) {
       picture_to_svg(*report.placement, {report.head.name, "The ranks of the last attempt."}));
 }
 
-std::string metrics_html(const TaskReport& report) {
+// `id` begins the ids of the charts.
+std::string charts_html(const std::vector<MetricChart>& charts, std::string_view id,
+                        std::string_view remark) {
   std::string html;
   std::size_t drawn = 0;
-  for (const MetricChart& each : report.metrics) {
+  for (const MetricChart& each : charts) {
     if (html.size() > most_charts_bytes) break;
     MetricChart chart = each;
-    chart.id = fmt::format("metric-{}", drawn++);
+    chart.id = fmt::format("{}-{}", id, drawn++);
     html += fmt::format("<h3>{}</h3>\n", xml_text(chart.metric_name));
     html += scroll_box(chart.metric_name + ", chart", chart_to_svg(chart));
     html += "<details><summary>The same as a table</summary>\n" + table_to_html(table_of(chart)) +
             "</details>\n";
   }
-  if (drawn < report.metrics.size())
-    html += note_html(fmt::format("{} more metrics are left out.", report.metrics.size() - drawn));
-  return html + (html.empty() ? "" : note_html(report.metrics_remark));
+  if (drawn < charts.size())
+    html += note_html(fmt::format("{} more metrics are left out.", charts.size() - drawn));
+  return html + (html.empty() ? "" : note_html(remark));
 }
 
 std::string experiment_html(const std::string& text) {
@@ -182,7 +184,11 @@ std::string report_page(const TaskReport& report) {
   page.add_section("time", "Time line",
                    time_line_to_html(report.time_line) + table_to_html(report.events));
   page.add_section("placement", "Placement", placement_html(report));
-  page.add_section("metrics", "Metrics", metrics_html(report));
+  page.add_section("start", report.start_heading,
+                   time_line_to_html(report.start) + table_to_html(report.starts));
+  page.add_section("metrics", "Metrics",
+                   charts_html(report.metrics, "metric", report.metrics_remark));
+  page.add_section("usage", "CPUs and memory", charts_html(report.usage, "usage", ""));
   page.add_section("trials", "Trials", table_to_html(report.trials));
   page.add_section("ranks", "Ranks", table_to_html(report.ranks));
   page.add_section(

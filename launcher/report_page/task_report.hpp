@@ -59,7 +59,21 @@ struct ReportTable {
 
 /// A stretch of time, in milliseconds since the Unix epoch.
 struct TimeBar {
-  enum class Kind { queued, starting, running, stopping, succeeded, stopped, failed };
+  enum class Kind {
+    queued,
+    starting,
+    running,
+    stopping,
+    succeeded,
+    stopped,
+    failed,
+    // Of the start of a host:
+    connecting,
+    logging_in,
+    agent,
+    context,
+    checking,
+  };
   Kind kind = Kind::running;
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -109,10 +123,14 @@ struct TaskReport {
   ReportHead head;
   TimeLine time_line;
   ReportTable events;
+  std::string start_heading;
+  TimeLine start;  ///< of the hosts of the last attempt
+  ReportTable starts;
   std::optional<ClusterPicture> placement;
   ReportTable ranks;
   std::vector<MetricChart> metrics;
   std::string metrics_remark;
+  std::vector<MetricChart> usage;
   ReportTable trials;
   std::string experiment;                ///< YAML
   std::vector<std::string> environment;  ///< names

@@ -35,14 +35,19 @@ struct BarWords {
   std::string_view css_class;
   std::string_view words;
 };
-constexpr std::array<BarWords, 7> bar_kinds{
+constexpr std::array<BarWords, 12> bar_kinds{
     {{TimeBar::Kind::queued, "queued", "waiting"},
      {TimeBar::Kind::starting, "starting", "starting"},
      {TimeBar::Kind::running, "running", "running"},
      {TimeBar::Kind::stopping, "stopping", "being stopped"},
      {TimeBar::Kind::succeeded, "succeeded", "trained to the end"},
      {TimeBar::Kind::stopped, "stopped", "stopped early"},
-     {TimeBar::Kind::failed, "failed", "failed, invalid or killed"}}};
+     {TimeBar::Kind::failed, "failed", "failed, invalid or killed"},
+     {TimeBar::Kind::connecting, "connecting", "connecting"},
+     {TimeBar::Kind::logging_in, "logging-in", "logging in"},
+     {TimeBar::Kind::agent, "agent", "starting the agent"},
+     {TimeBar::Kind::context, "context", "taking the context"},
+     {TimeBar::Kind::checking, "checking", "checks and leases"}}};
 
 std::string_view class_of(TimeBar::Kind kind) {
   return bar_kinds[static_cast<std::size_t>(kind)].css_class;

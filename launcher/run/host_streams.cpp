@@ -105,6 +105,7 @@ void HostStreams::perform(const host_action::Open& action) {
   events.on_open = [this, host, number = stream.opened](const LinkInfo& info) {
     if (of(host).now.number != number) return;
     of(host).is_remote = info.transport != "local";
+    of(host).info = info;
     attach(host);
     hooks_.on_event(connection_event::HostOpened{host, info.address, info.own_address,
                                                  info.likely_own_address});

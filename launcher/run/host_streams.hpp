@@ -96,6 +96,8 @@ class HostStreams {
 
   /// Whether the output of this host comes over a network.
   bool is_remote(int host) const { return of(host).is_remote; }
+  /// What is known of the last link to this host that was opened.
+  const LinkInfo& link(int host) const { return of(host).info; }
   /// The ranks of this host are told to start: if its stream ends by itself after that, its agent
   /// may have been killed.
   void begin_ranks(int host);
@@ -150,6 +152,7 @@ class HostStreams {
     Numbered next;  ///< replaces `now` once it is open
     std::uint64_t opened = 0;
     bool is_remote = true;
+    LinkInfo info;
     OutputWindow window;
     bool is_due = false;            ///< an acknowledgement is due
     std::deque<Received> received;  ///< not written yet

@@ -124,6 +124,28 @@ meanwhile() {
     expect_gone
 }
 
+# It runs until there is a sample of what it uses.
+usage() {
+    run launch -n 2 -- /bin/sh -c 'until [ -s "$XDG_STATE_HOME"/train/tasks/*/usage.jsonl ]; do sleep 0.1; done'
+    expect_status 0
+    id=$(task_id)
+    local folder=$work/state/train/tasks/$id
+    expect_equal "who may read the samples" 600 "$(stat -c %a "$folder/usage.jsonl")"
+    expect_equal "starts" 1 "$(wc -l <"$folder/starts.jsonl")"
+    run task report "$id"
+    expect_page '<section id="usage"'
+    expect_page '<h3>memory, [MG]iB</h3>'
+    expect_page '<section id="start"'
+    expect_page 'Start of attempt 0 on each host'
+    expect_page '<title>.*starting the agent, [0-9.]+s'
+    # Of a task of an earlier version, or with files that nobody can read.
+    rm "$folder/usage.jsonl"
+    echo rubbish >"$folder/starts.jsonl"
+    run task report "$id"
+    expect_status 0
+    for section in usage start; do expect_no_page "<section id=\"$section\""; done
+}
+
 targets() {
     run launch -n 1 -- true
     id=$(task_id)
@@ -152,5 +174,6 @@ test_case "the rank that has failed first is the one whose last words are on top
 test_case "of long logs the end is on the page, and all of the rank that has failed" long_logs
 test_case "the page of a search has its trials, metrics and their logs" search
 test_case "the page of a task that runs says so" meanwhile
+test_case "the page has what ranks used over time, and how each host started" usage
 test_case "a page goes to the file that is named, or to standard output" targets
 finish

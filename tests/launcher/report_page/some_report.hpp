@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "launcher/report_page/start_line.hpp"
 #include "launcher/report_page/task_report.hpp"
+#include "launcher/report_page/usage_charts.hpp"
 #include "tests/launcher/picture/some_charts.hpp"
 
 namespace train {
@@ -22,6 +24,34 @@ inline ReportLog some_log(std::optional<int> trial, int rank, std::size_t lines)
          .clock = "11-24 15:50:01",
          .text = fmt::format("step {} of rank {}: loss {:.4f}", i, rank, 1.0 / (1.0 + double(i)))});
   return log;
+}
+
+/// What the ranks of a task used for half an hour.
+inline std::vector<MetricChart> some_usage(int ranks) {
+  TaskRecord task;
+  task.world_size = ranks;
+  std::vector<UsageSample> samples;
+  const auto drawn = static_cast<std::size_t>(ranks) > most_sampled_ranks ? 3 : ranks;
+  for (int i = 0; i < 360; ++i) {
+    UsageSample sample{.at = 90'000 + 5'000 * i, .attempt = 0, .cpu = {}, .memory = {}};
+    for (int line = 0; line < drawn; ++line) {
+      sample.cpu.push_back(500 + 400 * line + 90 * (i * (line + 3) % 7));
+      sample.memory.push_back((std::int64_t{200} + 30 * line + i / 4) << 20);
+    }
+    samples.push_back(std::move(sample));
+  }
+  return usage_charts(task, samples);
+}
+
+/// How the hosts of an attempt started: each a bit later than the one before it.
+inline AttemptStart some_start(int hosts) {
+  AttemptStart start{.attempt = 1, .begun = 1'970'000, .hosts = {}};
+  for (int host = 0; host < hosts; ++host) {
+    HostStart& each = start.hosts.emplace_back(HostStart{fmt::format("node{:02}", host), {}});
+    const std::int64_t late = 7 * host;
+    each.at = {40, 160 + late, 420 + late, 900 + 2 * late, 950 + 2 * late, 2'400, 2'420 + late};
+  }
+  return start;
 }
 
 /// A task that has failed after a restart: ranks of eight on a host, with so many lines each.
@@ -92,6 +122,11 @@ inline TaskReport some_failed_report(int ranks, std::size_t lines) {
   chart.smaller_is_better.reset();
   chart.best.reset();
   report.metrics = {chart};
+  report.usage = some_usage(ranks);
+  const AttemptStart start = some_start((ranks + 7) / 8);
+  report.start_heading = "Start of attempt 1 on each host";
+  report.start = start_line_of(start);
+  report.starts = start_table_of(start);
   report.experiment = "name: digits\nentrypoint: python3 train.py\nhyperparameters: {lr: 0.1}\n";
   report.environment = {"MASTER_ADDR", "RANK", "WORLD_SIZE"};
   report.logs_remark = "The last lines of each rank.";
