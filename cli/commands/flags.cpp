@@ -187,8 +187,7 @@ void add_progress(CLI::App& command, Progress& progress) {
   };
   command
       .add_option_function<std::string>(
-          "--progress", set,
-          "Beside the output: live (default at a terminal: rows below it), plain, none")
+          "--progress", set, "live (default at a terminal: rows below the output), plain, none")
       ->type_name("KIND")
       ->check(one_of({"live", "plain", "none"}));
 }

@@ -220,7 +220,7 @@ TEST_CASE("the document has all findings and the worst of them") {
   CHECK(document["state"] == "wrong");
   REQUIRE(document["findings"].size() == 14);
   CHECK(document["findings"][0]["hint"].is_null());
-  CHECK(document["findings"][12] ==
+  CHECK(document["findings"][13] ==
         nlohmann::json{{"check", "temporary"},
                        {"state", "wrong"},
                        {"message", "'/tmp' cannot be written: Read-only file system"},
