@@ -161,7 +161,7 @@ void ProcessLink::become_open() {
   if (phase_ == Phase::streaming) flush();
 }
 
-void ProcessLink::send(std::shared_ptr<const std::string> bytes) {
+void ProcessLink::send(const std::shared_ptr<const std::string>& bytes) {
   if (is_closed() || has_stream_ended_) return;
   queue_.push(SharedBytes(bytes));
   if (phase_ == Phase::streaming && !writable_) flush();

@@ -61,7 +61,7 @@ class ProcessLink : public std::enable_shared_from_this<ProcessLink> {
   virtual void begin() = 0;
   /// Starts a try; called from the loop, when the window has room.
   void start();
-  void send(std::shared_ptr<const std::string> bytes);
+  void send(const std::shared_ptr<const std::string>& bytes);
   virtual bool is_asking() const { return false; }
   std::size_t unsent_bytes() const { return queue_.size(); }
   /// Closes the link; no events follow.
