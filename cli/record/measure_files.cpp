@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
 #include "config_schema/text/text.hpp"
@@ -32,6 +34,7 @@ Result<bool> append_halving(const std::string& file, std::string_view line, std:
     const Descriptor opened(
         ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, only_own_file));
     int error = opened ? write_whole(opened.get(), line) : errno;
+    if (error == ENOSPC || error == EDQUOT) return false;
     if (error == 0 && ::fstat(opened.get(), &status) != 0) error = errno;
     if (error != 0)
       return fail(ErrorClass::no_input,

@@ -21,7 +21,8 @@ constexpr std::size_t longest_usage_file = 1u << 20;
 constexpr std::size_t longest_starts_file = 4u << 20;
 
 /// Appends a line. If the file is longer than `most` then, it keeps every second line, and the last
-/// one. Returns whether it was halved.
+/// one. Returns whether it was halved. A line for which the disk has no room is lost without an
+/// error.
 Result<bool> append_halving(const std::string& file, std::string_view line, std::size_t most);
 
 /// What the ranks used over time, oldest first; empty if nothing is recorded.

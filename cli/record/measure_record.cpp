@@ -29,7 +29,7 @@ TaskHooks MeasureRecord::recording(TaskHooks hooks, int attempt, bool is_resumed
   hooks.on_start_step = [this](int node, StartStep which, Instant at) { step(node, which, at); };
   hooks.on_all_started = [this, then = std::move(hooks.on_all_started)] {
     // The messages that are being handled may have the last step of a host.
-    timers_.post([this] { write_start(); });
+    started_ = timers_.after(nanoseconds(0), [this] { write_start(); });
     then();
   };
   hooks.on_attempt_over = [this, then = std::move(hooks.on_attempt_over)](
@@ -61,6 +61,7 @@ void MeasureRecord::step(int node, StartStep which, Instant at) {
 }
 
 void MeasureRecord::write_start() {
+  started_.reset();
   if (!start_ || has_failed_) return;
   recorder_.run_first(
       [file = files_.starts, line = encode_start(*start_)]() -> Result<void> {

@@ -16,7 +16,8 @@ namespace train {
 
 /// Records, beside a task of one trial, what its ranks use while they run, and when its hosts came
 /// to each step of a start. The thread that records the task writes; the task never waits for it. A
-/// file that cannot be written is reported once, and nothing more is recorded.
+/// file that cannot be written is reported once, and nothing more is recorded; a full disk costs
+/// lines, and is told by the logs alone.
 class MeasureRecord {
  public:
   struct Files {
@@ -51,6 +52,7 @@ class MeasureRecord {
   int attempt_ = 0;
   Instant begun_{0};
   std::optional<AttemptStart> start_;  ///< until it is written
+  std::unique_ptr<Subscription> started_;
   UsageSampler sampler_;
   nanoseconds pause_ = std::chrono::seconds(5);  ///< between two samples
   std::unique_ptr<Subscription> next_;
