@@ -61,10 +61,15 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory,
 int AgentDriver::run() {
   (void)become_subreaper();  // if the kernel refuses, the guard is still one
   // These signals come when the guard has died or the machine shuts down.
-  signals_ =
-      loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { feed(agent_event::Dismissed{}); });
+  signals_ = loop_.on_signals({SIGTERM, SIGINT, SIGHUP}, [this](int) { told_to_end(); });
   nobody_came_ = loop_.after(first_connection_limit, [this] { loop_.stop(); });
   return run_to_the_end();
+}
+
+void AgentDriver::told_to_end() {
+  const nanoseconds patience = surroundings_.means.signal_patience;
+  if (patience == nanoseconds(0)) return feed(agent_event::Dismissed{});
+  if (!end_) end_ = loop_.after(patience, [this] { feed(agent_event::Dismissed{}); });
 }
 
 // An uncaught exception ends the task, not the process: the supervisor receives the reason, and the

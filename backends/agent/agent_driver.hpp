@@ -28,6 +28,7 @@ class AgentDriver {
 
  private:
   int run_to_the_end();
+  void told_to_end();
   bool received(LinkId link, const Frame& frame);
   void feed(const AgentEvent& event);
   void perform(const agent_action::UseLink& action);
@@ -71,6 +72,7 @@ class AgentDriver {
   std::string failure_;  ///< the reason of the first uncaught exception; empty: none
   SupervisorLinks links_;
   std::unique_ptr<Subscription> signals_;
+  std::unique_ptr<Subscription> end_;  ///< a signal has told the agent to end, soon
   std::unique_ptr<Subscription> nobody_came_;
   std::unique_ptr<Subscription> housekeeping_;
   std::unique_ptr<Subscription> lease_timer_;

@@ -10,10 +10,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 
 #include "backends/agent/bridge.hpp"
@@ -115,27 +117,30 @@ Result<Descriptor> listen_on(const HostDirectory& directory, const std::string& 
 
 struct Reached {
   Descriptor connection;
-  bool is_new = false;
+  pid_t guard = 0;  // that was started; 0: the agent was there
+
+  bool is_new() const { return guard != 0; }
 };
 
 // Connects before the agent exists: if the start fails, this connection ends.
-Result<Descriptor> start_agent(const GuardSetup& without_socket) {
+Result<Reached> start_agent(const GuardSetup& without_socket) {
   const HostDirectory& directory = without_socket.directory;
   const std::string& key = without_socket.key;
   auto listening = listen_on(directory, key);
-  if (!listening) return listening;
+  if (!listening) return tl::make_unexpected(listening.error());
   auto connection = connect_to(directory, key);
-  if (!connection) return connection;
+  if (!connection) return tl::make_unexpected(connection.error());
   if (!*connection)
     return fail(ErrorClass::host,
                 fmt::format("socket '{}' refuses its own maker", directory.socket_path(key)));
   GuardSetup setup = without_socket;
   setup.listening_socket = listening->get();
-  if (auto started = start_guard(setup); !started) {
+  const auto guard = start_guard(setup);
+  if (!guard) {
     (void)setup.directory.remove(setup.key);
-    return tl::make_unexpected(started.error());
+    return tl::make_unexpected(guard.error());
   }
-  return connection;
+  return Reached{std::move(*connection), *guard};
 }
 
 Error does_not_answer(const HostDirectory& directory, const std::string& key) {
@@ -149,14 +154,12 @@ Result<Reached> reach_agent(const HostDirectory& directory, const std::string& k
   while (true) {
     auto connection = connect_to(directory, key);
     if (!connection) return tl::make_unexpected(connection.error());
-    if (*connection) return Reached{std::move(*connection), false};
+    if (*connection) return Reached{std::move(*connection)};
     auto lock = take_lock(directory, key);
     if (!lock) return tl::make_unexpected(lock.error());
     if (*lock) {
       sweep_before_start(directory, key, lock->get());
-      auto started = start_agent({directory, key, -1, lock->get(), agent_main});
-      if (!started) return tl::make_unexpected(started.error());
-      return Reached{std::move(*started), true};
+      return start_agent({directory, key, -1, lock->get(), agent_main});
     }
     if (std::chrono::steady_clock::now() >= deadline)
       return tl::make_unexpected(does_not_answer(directory, key));
@@ -183,6 +186,28 @@ class Launcher {
   std::string unheard_;
   int silent_ = 0;
 };
+
+// The guard that this process has started, for the handler of a signal.
+std::atomic<pid_t> own_guard{0};
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+void tell_guard_to_end(int) {
+  const int error = errno;
+  if (const pid_t guard = own_guard; guard > 0) (void)::kill(guard, SIGTERM);
+  errno = error;
+}
+
+void pass_signals_on_to(pid_t guard) {
+  own_guard = guard;
+  (void)::signal(SIGTERM, tell_guard_to_end);
+}
+
+// Waits for the end of the guard. Its pid stays its own until then.
+void outlive(pid_t guard) {
+  siginfo_t info{};
+  (void)uninterrupted([&] { return ::waitid(P_PID, guard, &info, WEXITED | WNOWAIT); });
+  own_guard = 0;
+}
 
 void ignore_signals() {
   for (const int number : {SIGPIPE, SIGHUP, SIGINT}) (void)::signal(number, SIG_IGN);
@@ -237,7 +262,7 @@ Result<int> reattach(const HostDirectory& directory, const std::string& key) {
 }
 
 Result<int> attach(const HostDirectory& directory, const std::string& key,
-                   const AgentMain& agent_main) {
+                   const AgentMain& agent_main, bool is_of_step) {
   ignore_signals();
   if (auto good = HostDirectory::check_key(key); !good) return tl::make_unexpected(good.error());
   const auto deadline = std::chrono::steady_clock::now() + attach_limit;
@@ -245,7 +270,10 @@ Result<int> attach(const HostDirectory& directory, const std::string& key,
   while (true) {
     const auto reached = reach_agent(directory, key, agent_main, deadline);
     if (!reached) return tl::make_unexpected(reached.error());
-    if (launcher.is_served_by(reached->connection) || reached->is_new) return 0;
+    if (is_of_step && reached->is_new()) pass_signals_on_to(reached->guard);
+    const bool is_over = launcher.is_served_by(reached->connection) || reached->is_new();
+    if (is_of_step && reached->is_new()) outlive(reached->guard);
+    if (is_over) return 0;
   }
 }
 

@@ -21,8 +21,12 @@ namespace train {
 /// neither an agent nor a way to start one. Ignores SIGPIPE, SIGHUP and SIGINT from here on. Call
 /// before there are threads or Asio objects. `agent_main` runs in a process of its own, whose exit
 /// code is its return value.
+///
+/// `is_of_step`: this process is that of a scheduler's job step, which ends with it. So it returns
+/// only when the guard that it has started is gone, and passes SIGTERM, which only this process may
+/// get when the job is to end, on to that guard.
 Result<int> attach(const HostDirectory& directory, const std::string& key,
-                   const AgentMain& agent_main);
+                   const AgentMain& agent_main, bool is_of_step = false);
 
 /// The same for a running agent; never starts one. If there is no agent, ends the processes that a
 /// dead one has left, and writes a NoAgent message (`launcher/wire/message.hpp`), or, if some of

@@ -148,10 +148,10 @@ void watch(pid_t agent, const Fence& fence) {
 
 }  // namespace
 
-Result<void> start_guard(const GuardSetup& setup) {
+Result<pid_t> start_guard(const GuardSetup& setup) {
   const pid_t guard = ::fork();
   if (guard == 0) be_guard(setup);
-  if (guard > 0) return {};
+  if (guard > 0) return guard;
   return fail(ErrorClass::host, "cannot start the agent's guard: " + system_reason(errno),
               "the user's limit of processes may be reached (ulimit -u)");
 }

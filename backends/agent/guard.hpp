@@ -40,7 +40,8 @@ struct GuardSetup {
 /// SIGPIPE, which is ignored; orphans among the workers' descendants become the agent's children
 /// first. Both have 0 to 2 on /dev/null, `/` as working directory, and no other descriptors than
 /// those given and the host directory. Call before there are threads or Asio objects. Returns in
-/// the caller only; errors of the guard's own start are written to standard error.
-Result<void> start_guard(const GuardSetup& setup);
+/// the caller only, with the guard's pid; errors of the guard's own start are written to standard
+/// error.
+Result<pid_t> start_guard(const GuardSetup& setup);
 
 }  // namespace train

@@ -52,6 +52,9 @@ struct AgentMeans {
   /// The socket to the guard, if there is one: descriptors sent there stay open while it lives.
   KeepingSocket guard = {};
   std::string lease_folder = {};  ///< empty: the default
+  /// How long after a signal to end its launcher, which may have got the same one, has for stopping
+  /// the ranks; then the agent stops them itself.
+  nanoseconds signal_patience{0};
 };
 
 }  // namespace train

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -197,21 +198,42 @@ ExitCode agent_reattach_command(const std::string& key) {
   return ended ? ExitCode() : send_error(ended.error());
 }
 
+namespace {
+
+// Where Slurm cancels a job, it signals the launcher in it, and perhaps the agents. It kills what
+// is left after 30 s (KillWait).
+constexpr std::chrono::seconds launcher_patience{2};
+
+bool is_in_slurm_job() { return std::getenv("SLURM_JOB_ID") != nullptr; }
+
+// Whether this process is the one that Slurm has started for a step.
+bool is_process_of_step() {
+  const char* process = std::getenv("SLURM_TASK_PID");
+  return process != nullptr && process == std::to_string(::getpid());
+}
+
+}  // namespace
+
 ExitCode agent_attach_command(const AgentAttachFlags& flags) {
   if (flags.open_files) set_open_files_limit(*flags.open_files);
+  // The launcher on this host is about to stop the ranks through this connection.
+  if (is_in_slurm_job()) (void)::signal(SIGTERM, SIG_IGN);
   const auto directory = host_directory(flags.key);
   if (!directory) return send_error(directory.error());
-  const auto ended =
-      attach(*directory, flags.key, [&](int listening_socket, const GuardedBy& guard) {
+  const auto ended = attach(
+      *directory, flags.key,
+      [&](int listening_socket, const GuardedBy& guard) {
         AgentMeans means = inspection_means();
         means.make_contexts = [&](Loop& loop) {
           return std::make_unique<HostContexts>(loop, own_cache_places(), flags.key);
         };
         means.fence = &guard.fence;
         means.guard = guard.keep;
+        if (is_in_slurm_job()) means.signal_patience = launcher_patience;
         means.cgroups = rank_cgroups();
         return run_agent_process(listening_socket, *directory, flags.key, means);
-      });
+      },
+      is_process_of_step());
   if (!ended) return send_error(ended.error());
   // Exits without destructors: the agent is another process, and nothing here needs an ordered
   // shutdown.

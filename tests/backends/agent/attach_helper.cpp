@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with `agent attach KEY` and `agent reattach KEY`, whose agent obeys the first line of
-// each connection:
+// A program with `agent attach KEY`, `agent step KEY` (the attach of a job step) and `agent
+// reattach KEY`, whose agent obeys the first line of each connection:
 //   ids          answers "AGENT GUARD" (process ids) and ends the connection
 //   echo         returns every byte until the other side has half closed
 //   descriptors  answers with the number of the agent's open descriptors
@@ -142,8 +142,9 @@ int main(int argc, char* argv[]) {
       place == nullptr ? HostDirectory::open(base()) : HostDirectory::find(argv[3], {place});
   const auto call = [&] {
     if (!directory) return Result<int>(tl::make_unexpected(directory.error()));
-    return std::string_view(argv[2]) == "reattach" ? reattach(*directory, key)
-                                                   : attach(*directory, key, agent_main);
+    const std::string_view verb = argv[2];
+    return verb == "reattach" ? reattach(*directory, key)
+                              : attach(*directory, key, agent_main, verb == "step");
   };
   const auto code = call();
   if (code) return *code;

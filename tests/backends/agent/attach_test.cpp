@@ -51,6 +51,7 @@ class Agents {
 
   /// `attach` without a command.
   std::unique_ptr<PipedProgram> attach(const std::string& key) const { return call("attach", key); }
+  std::unique_ptr<PipedProgram> step(const std::string& key) const { return call("step", key); }
   std::unique_ptr<PipedProgram> reattach(const std::string& key) const {
     return call("reattach", key);
   }
@@ -142,6 +143,33 @@ TEST_CASE("an agent that ends leaves nothing behind") {
   CHECK(program->wait() == 0);  // the connection ended in order; the agent's code is its own
   CHECK(eventually([&] { return running_with(agents.entry()).empty(); }));
   CHECK(is_clean(agents));
+}
+
+TEST_CASE("the process of a step ends after all that it has started") {
+  const Agents agents;
+  const auto step = agents.step(own_key);
+  write_all(step->input(), "ids\n");
+  std::istringstream line(read_line(step->output()));
+  Ids ids;
+  line >> ids.agent >> ids.guard;
+  // Its connection has ended, and the agent runs.
+  CHECK(ids_of(agents, own_key) == ids);
+  CHECK(is_running(step->pid()));
+  CHECK(agents.attach(own_key, "quit 0")->wait() == 0);
+  CHECK(step->wait() == 0);
+  CHECK_FALSE(is_running(ids.guard));
+  CHECK(std::filesystem::is_empty(agents.base()));
+}
+
+TEST_CASE("SIGTERM to the process of a step reaches the agent, and the end its launcher") {
+  const Agents agents;
+  const auto step = agents.step(own_key);
+  write_all(step->input(), "workers " + own_key + "\n");
+  REQUIRE(read_line(step->output()) == "started");
+  ::kill(step->pid(), SIGTERM);
+  CHECK(step->wait() == 0);
+  CHECK(std::filesystem::exists(agents.file("told")));
+  CHECK(running_with("TRAIN_TASK_ID=" + own_key).empty());
 }
 
 TEST_CASE("attaches at the same moment share exactly one agent", "[once]") {
