@@ -130,7 +130,7 @@ void RankProcesses::add_tools(Environment& environment) const {
 RankProcesses::Environment RankProcesses::environment_of(const RankCommand& command) const {
   Environment environment = session_;
   for (const EnvironmentEntry& entry : command.environment)
-    for (const std::string_view name : ruled_out_by(entry.name))
+    for (const std::string_view name : ruled_out_by(entry.name, entry.text))
       environment.erase(std::string(name));
   for (const EnvironmentEntry& entry : command.environment) {
     if (entry.is_default)

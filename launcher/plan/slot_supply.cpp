@@ -18,6 +18,14 @@ Quantity cpu_share(const WorkerNeeds& needs) {
 
 bool is_accelerator_host(const Host& host) { return host.accelerators.value_or(0) > 0; }
 
+// Whoever opens a session of such a host, a scheduler or a container, may give it only some of the
+// GPUs: slot i is the i-th of those.
+bool has_gpus_of_session(const Host& host) {
+  const AcceleratorMaker maker = maker_of_devices(host);
+  return host.transport == TransportKind::command && host.device_indices.empty() &&
+         (maker == AcceleratorMaker::nvidia || maker == AcceleratorMaker::amd);
+}
+
 SlotSupply supply_of_accelerator_host(const Host& host, const WorkerNeeds& needs) {
   if (needs.slots.is_zero())
     return {.kind = SlotKind::beside,
@@ -26,7 +34,10 @@ SlotSupply supply_of_accelerator_host(const Host& host, const WorkerNeeds& needs
   const bool has_tpus = is_tpu_type(host.accelerator_type);
   if (has_tpus ? needs.gpus_named : needs.tpus_named)
     return {.kind = SlotKind::missing, .use = needs.slots};
-  return {.kind = SlotKind::devices, .size = Quantity::of(*slot_count(host)), .use = needs.slots};
+  return {.kind = SlotKind::devices,
+          .size = Quantity::of(*slot_count(host)),
+          .use = needs.slots,
+          .asked_at_launch = !has_tpus && has_gpus_of_session(host)};
 }
 
 SlotSupply supply_of_all(const Host& host, const WorkerNeeds& needs) {

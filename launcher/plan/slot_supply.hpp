@@ -23,7 +23,7 @@ struct SlotSupply {
   bool undeclared = false;  ///< the host declares no number of slots, so it counts as one slot
   /// GPUs are requested, so its slots count as GPUs, although not declared as such.
   bool gpus_assumed = false;
-  bool asked_at_launch = false;  ///< only the host can tell whether its slots are GPUs
+  bool asked_at_launch = false;  ///< only the host can tell whether its slots are GPUs, or which
 
   /// Whether slots are allocated one by one; CPUs are allocated as a number.
   bool takes_singly() const { return kind == SlotKind::devices || kind == SlotKind::places; }
