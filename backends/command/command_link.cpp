@@ -49,7 +49,7 @@ Result<ProgramCall> CommandLink::next_call(const std::string& bootstrap) {
   said_.clear();
   return ProgramCall{.program = program_,
                      .arguments = command_arguments(host(), bootstrap),
-                     .environment = commands_->environment};
+                     .environment = environment_for(program_, commands_->environment)};
 }
 
 void CommandLink::read_log(std::string_view bytes) {

@@ -2,6 +2,7 @@
 #include "backends/command/command_transport.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,24 @@ std::unique_ptr<HostLink> CommandTransport::open(const Host& host, const AgentCa
     if (waiting && !waiting->is_closed()) waiting->begin();
   });
   return std::make_unique<LinkHandle<CommandLink>>(std::move(link));
+}
+
+std::vector<std::string> environment_for(std::string_view program,
+                                         std::vector<std::string> environment) {
+  if (program.substr(program.rfind('/') + 1) != "srun") return environment;
+  constexpr std::string_view needed = "SLURM_CONF=";
+  constexpr std::array<std::string_view, 6> dropped{"SLURM_",
+                                                    "SRUN_",
+                                                    "CUDA_VISIBLE_DEVICES=",
+                                                    "ROCR_VISIBLE_DEVICES=",
+                                                    "GPU_DEVICE_ORDINAL=",
+                                                    "ZE_AFFINITY_MASK="};
+  std::erase_if(environment, [&](const std::string& entry) {
+    return !entry.starts_with(needed) &&
+           std::any_of(dropped.begin(), dropped.end(),
+                       [&](std::string_view prefix) { return entry.starts_with(prefix); });
+  });
+  return environment;
 }
 
 std::vector<std::string> command_arguments(const Host& host, const std::string& bootstrap) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/command/process_link.hpp"
@@ -20,12 +21,12 @@ struct CommandOptions : ProcessLinkOptions {
 
 struct CommandShared;
 
-/// Reaches hosts by `Host::command`: one process for each host, which executes the bootstrap there
-/// and hands its standard streams to the agent. The words `{host}`, `{address}` and `{user}` stand
-/// for what the hosts file says of the host, `{command}` for the line that a shell executes there;
-/// without the latter, `/bin/sh -c LINE` is appended. When a link is destroyed, its process ends
-/// within a second or two; destroying the transport waits for that. The loop must outlive links and
-/// transport.
+/// Reaches hosts by `Host::command`, also those of a scheduler's job: one process for each host,
+/// which executes the bootstrap there and hands its standard streams to the agent. The words
+/// `{host}`, `{address}` and `{user}` stand for what the hosts file says of the host, `{command}`
+/// for the line that a shell executes there; without the latter, `/bin/sh -c LINE` is appended.
+/// When a link is destroyed, its process ends within a second or two; destroying the transport
+/// waits for that. The loop must outlive links and transport.
 class CommandTransport final : public Transport {
  public:
   CommandTransport(Loop& loop, CommandOptions options, std::shared_ptr<SetupWindow> window);
@@ -40,5 +41,11 @@ class CommandTransport final : public Transport {
 
 /// The arguments of the process for a host, which is given `bootstrap`.
 std::vector<std::string> command_arguments(const Host& host, const std::string& bootstrap);
+
+/// The environment of a command, whose first word is `program`: `environment`. Slurm's `srun` takes
+/// options from variables, and would pass them and the GPUs of this process on to its step: it gets
+/// none of Slurm's variables but the name of its file of settings, and no lists of devices.
+std::vector<std::string> environment_for(std::string_view program,
+                                         std::vector<std::string> environment);
 
 }  // namespace train

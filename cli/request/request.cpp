@@ -15,6 +15,7 @@
 #include "backends/accelerator/machine.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/process/programs.hpp"
 #include "cli/request/given_environment.hpp"
 #include "config_schema/allocation/scheduler_allocation.hpp"
 #include "config_schema/experiment/script_file.hpp"
@@ -134,6 +135,7 @@ struct HostOrigin {
   std::string path;
   std::string text;
   std::string note;  // whose allocation they are
+  bool is_of_slurm = false;
 };
 
 Result<HostInventory> load_host_file(const std::string& path,
@@ -219,6 +221,17 @@ HostInventory this_machine() {
   return {"this machine", {host}, {}};
 }
 
+// A container in a job may lack the scheduler's programs: its hosts are reached over SSH then.
+void reach_without_missing_program(HostInventory& allocation, const EnvironmentMap& environment,
+                                   std::string& note) {
+  const auto command = allocation.hosts.front().command;
+  if (command.empty()) return;
+  const auto path = environment.find("PATH");
+  if (find_program(command.front(), path == environment.end() ? "" : path->second, "/")) return;
+  for (Host& host : allocation.hosts) host.command.clear();
+  note += fmt::format(" (over SSH, since there is no {} in $PATH)", command.front());
+}
+
 // The hosts from the first available source: flags, $TRAIN_HOSTFILE, a scheduler's allocation, this
 // machine. A rerun uses this machine if and only if the first launch did: what was launched in an
 // allocation does not run on the machine that it was submitted from.
@@ -244,6 +257,8 @@ Result<HostInventory> declared_hosts(const HostFlags& flags, const EnvironmentMa
     origin.source = HostSource::allocation;
     origin.note = fmt::format("hosts of {}: {}", (*allocation)->source,
                               summarize_hosts(names_of(**allocation)));
+    origin.is_of_slurm = !(*allocation)->hosts.front().command.empty();
+    reach_without_missing_program(**allocation, environment, origin.note);
     return std::move(**allocation);
   }
   if (flags.host_source == HostSource::allocation)
@@ -351,6 +366,17 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
+  const auto read_again = [&] {
+    return flags.config.empty() ? make_experiment(request.overrides, purpose)
+                                : parse_experiment({flags.config, request.experiment_text},
+                                                   request.overrides, purpose);
+  };
+  // Slurm has given the slots to this job, and knows of no leases of other jobs.
+  if (origin.is_of_slurm && experiment->leases == Leasing::automatic) {
+    request.overrides.settings.emplace_back("leases=none");
+    experiment = read_again();
+    if (!experiment) return tl::make_unexpected(experiment.error());
+  }
   const bool takes_all = request.overrides.workers && origin.source != HostSource::this_machine;
   if (takes_all) {
     request.overrides.workers = workers_on_all_slots(*experiment, *inventory);

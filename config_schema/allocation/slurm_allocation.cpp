@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
+#include <string_view>
 
 #include "config_schema/hosts/accelerators.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
@@ -39,13 +41,16 @@ class SlurmReader {
     const std::size_t before = hosts_.hosts().size();
     read_names(list);
     begin_ = before;
+    has_gpus_ = false;
     count_ = hosts_.hosts().size() - before;
     if (count_ == 0) return;
     const std::vector<int> cpus = per_node(first_of({"SLURM_JOB_CPUS_PER_NODE"}));
     const std::vector<int> tasks = read_tasks(cpus);
     if (!read_gpus(tasks))
       for (std::size_t i = 0; i < tasks.size(); ++i) host(i).slots = tasks[i];
+    if (!has_gpus_ && is_on_node()) take_no_gpus();
     for (std::size_t i = 0; i < cpus.size(); ++i) host(i).cpus = Quantity::of(cpus[i]);
+    reach_by_steps();
   }
 
   std::vector<Host> take() { return hosts_.take(); }
@@ -75,6 +80,10 @@ class SlurmReader {
   bool is_step() const {
     return environment_.contains("SLURM_STEP_ID") || environment_.contains("SLURM_STEPID");
   }
+
+  // A submitting host has fewer variables than the nodes: `salloc --gres=gpu:2` says nothing of
+  // GPUs.
+  bool is_on_node() const { return environment_.contains("SLURMD_NODENAME"); }
 
   Host& host(std::size_t i) { return hosts_.hosts()[begin_ + i]; }
 
@@ -150,6 +159,7 @@ class SlurmReader {
   std::optional<SlurmGpus> gpus(const Variable& variable) {
     if (variable.value.empty()) return std::nullopt;
     auto gpus = read_slurm_gpus(variable.value);
+    has_gpus_ = has_gpus_ || !gpus || gpus->count > 0;
     if (gpus) return *gpus;
     report(variable, gpus.error());
     return std::nullopt;
@@ -179,14 +189,48 @@ class SlurmReader {
 
   // The job's GPUs on the node of this process.
   std::optional<int> gpus_here() {
-    if (const auto here = number(variable("SLURM_GPUS_ON_NODE"), 0)) return here;
+    if (const auto here = number(variable("SLURM_GPUS_ON_NODE"), 0)) {
+      has_gpus_ = has_gpus_ || *here > 0;
+      return here;
+    }
     const Variable list = variable("SLURM_JOB_GPUS");
     if (list.value.empty()) return std::nullopt;
+    has_gpus_ = true;
     const auto indices = expand_host_set("[" + list.value + "]");
     if (indices) return static_cast<int>(indices->size());
     report(list,
            {0, fmt::format("'{}' is no list of GPUs", list.value), "Slurm writes 0,1 or 0-3"});
     return std::nullopt;
+  }
+
+  // The words that start a step of one process on a host of the job. Each is needed: without
+  // `--unbuffered` a message waits for its last newline, without `--overlap` the step waits for all
+  // others, without `--propagate` it gets the limits of this process, without `--gpus` only the
+  // GPUs of one task of the job. The agent binds ranks to CPUs itself. Source: srun(1), and trials.
+  void reach_by_steps() {
+    // The job of the first component is that of all of them.
+    const std::string* id = find_variable(environment_, "SLURM_JOB_ID");
+    if (id == nullptr || !whole_number(*id, 1, INT_MAX)) return;
+    std::vector<std::string> words{"srun", "--jobid=" + *id, "--nodelist={host}"};
+    constexpr std::string_view of_component = "_HET_GROUP_";
+    if (!suffix_.empty()) words.push_back("--het-group=" + suffix_.substr(of_component.size()));
+    for (const char* word :
+         {"--nodes=1", "--ntasks=1", "--overlap", "--unbuffered", "--mpi=none", "--cpu-bind=none",
+          "--immediate=30", "--propagate=NONE", "--export=ALL", "--chdir=/", "--job-name=train"})
+      words.emplace_back(word);
+    for (std::size_t i = 0; i < count_; ++i) {
+      host(i).command = words;
+      if (host(i).accelerators.value_or(0) > 0)
+        host(i).command.push_back(fmt::format("--gpus={}", *host(i).accelerators));
+    }
+  }
+
+  // GPUs of the nodes are those of other jobs.
+  void take_no_gpus() {
+    for (std::size_t i = 0; i < count_; ++i) {
+      host(i).slot_type = SlotType::cpu;
+      host(i).accelerators = 0;
+    }
   }
 
   bool set_gpus(const SlurmGpus& each) {
@@ -209,6 +253,7 @@ class SlurmReader {
   std::string suffix_;
   std::size_t begin_ = 0;
   std::size_t count_ = 0;
+  bool has_gpus_ = false;  // a variable says so, if not where
 };
 
 std::string source_of(const EnvironmentMap& environment, const std::string& variable) {

@@ -26,7 +26,10 @@ tl::expected<SlurmGpus, HostSetError> read_slurm_gpus(std::string_view text);
 /// `SLURM_GPUS_ON_NODE` or `SLURM_JOB_GPUS` (what `--gres=gpu:N` leaves: as many on every node).
 /// Else the tasks: `SLURM_TASKS_PER_NODE`, `SLURM_NTASKS_PER_NODE`. Else, and inside a job step,
 /// whose tasks are not the job's, `SLURM_JOB_CPUS_PER_NODE` by `SLURM_CPUS_PER_TASK`. The CPUs of
-/// the job are those of the host. Source: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES".
+/// the job are those of the host. On a node of a job without GPUs, slots are no GPUs, whatever the
+/// nodes have: those are for other jobs. Source: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES".
+///
+/// `Host::command` is that of a job step on the host, with `srun`, if the id of the job is known.
 Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment);
 
 }  // namespace train

@@ -28,6 +28,9 @@ HostInventory reached_inventory(HostInventory declared, const std::set<std::stri
     if (host.transport == TransportKind::automatic && addresses.count(host.address) > 0)
       host.transport = TransportKind::local;
     if (host.transport != TransportKind::local) host.transport = remote.value_or(host.transport);
+    if (host.transport == TransportKind::automatic && !host.command.empty())
+      host.transport = TransportKind::command;
+    if (host.transport != TransportKind::command) host.command.clear();
   }
   return declared;
 }

@@ -63,6 +63,19 @@ TEST_CASE("the words of a command are filled in once, and a shell is appended") 
   CHECK(command_arguments(host, "LINE") == std::vector<std::string>{"rsh", "{user}", "exec LINE"});
 }
 
+TEST_CASE("srun gets no options, jobs or devices from variables, other commands get all") {
+  using Environment = std::vector<std::string>;
+  const Environment environment{
+      "PATH=/bin",       "SLURM_LABELIO=1",        "SLURM_CONF=/etc/s.conf",
+      "SRUN_DEBUG=3",    "CUDA_VISIBLE_DEVICES=2", "ROCR_VISIBLE_DEVICES=2",
+      "CUDA_HOME=/cuda", "MODULE=loaded"};
+  const Environment clean{"PATH=/bin", "SLURM_CONF=/etc/s.conf", "CUDA_HOME=/cuda",
+                          "MODULE=loaded"};
+  CHECK(environment_for("/usr/bin/srun", environment) == clean);
+  CHECK(environment_for("srun", environment) == clean);
+  CHECK(environment_for("/usr/bin/docker", environment) == environment);
+}
+
 TEST_CASE("a command ships the binary once, and a megabyte comes back") {
   CommandFixture fixture;
   SECTION("words are executed as they are") {}

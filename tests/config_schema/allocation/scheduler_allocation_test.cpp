@@ -125,6 +125,41 @@ TEST_CASE("GPUs that Slurm may have shared out unevenly are not guessed") {
   CHECK((*found)->warnings[0].message.find("6 GPUs on 3 hosts") == 0);
 }
 
+TEST_CASE("a job without GPUs gets none of its nodes") {
+  const auto on_node = [](EnvironmentMap more) {
+    more.emplace("SLURMD_NODENAME", "n1");
+    return hosts(slurm(std::move(more)));
+  };
+  CHECK(on_node({{"SLURM_NTASKS_PER_NODE", "2"}}) == "n1:2+0gpu n2:2+0gpu n3:2+0gpu");
+  CHECK((*read(slurm({{"SLURMD_NODENAME", "n1"}})))->hosts[2].slot_type == SlotType::cpu);
+  CHECK(on_node({{"SLURM_GPUS_ON_NODE", "2"}}) == "n1+2gpu n2+2gpu n3+2gpu");
+  // How many GPUs each host has is not known here.
+  CHECK(on_node({{"SLURM_GPUS", "7"}, {"SLURM_NTASKS_PER_NODE", "2"}}) == "n1:2 n2:2 n3:2");
+}
+
+TEST_CASE("hosts of a Slurm job are reached by steps of it") {
+  const auto command = [](EnvironmentMap environment, std::size_t host) {
+    const auto found = read(environment);
+    std::string line;
+    for (const std::string& word : (*found)->hosts.at(host).command)
+      if (word.starts_with("--gpus") || word.starts_with("--het") || word.starts_with("--job") ||
+          !word.starts_with("--"))
+        line += word + " ";
+    return line;
+  };
+  CHECK(command(slurm({{"SLURM_JOB_ID", "77"}}), 2) == "srun --jobid=77 --job-name=train ");
+  CHECK(command(slurm({{"SLURM_JOB_ID", "77"}, {"SLURM_GPUS_PER_NODE", "a100:4"}}), 0) ==
+        "srun --jobid=77 --job-name=train --gpus=4 ");
+  CHECK(command({{"SLURM_JOB_ID", "77"},
+                 {"SLURM_JOB_NODELIST", "n1"},
+                 {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
+                 {"SLURM_JOB_NODELIST_HET_GROUP_1", "m[1-2]"},
+                 {"SLURM_GPUS_PER_NODE_HET_GROUP_1", "2"}},
+                2) == "srun --jobid=77 --het-group=1 --job-name=train --gpus=2 ");
+  CHECK(command(slurm({}), 0).empty());
+  CHECK(command(slurm({{"SLURM_JOB_ID", "7; rm"}}), 0).empty());
+}
+
 TEST_CASE("the tasks of a job step are not those of the job") {
   const EnvironmentMap step = {{"SLURM_STEP_ID", "0"},
                                {"SLURM_STEP_NODELIST", "n1"},

@@ -47,6 +47,19 @@ TEST_CASE("without a flag, transports stay as they were declared") {
   CHECK(hosts.hosts[1].transport == TransportKind::ssh);
 }
 
+TEST_CASE("a host with a command is reached by it, unless it is this machine or a flag says else") {
+  HostInventory declared = hosts_in("hosts:\n- here\n- other\n");
+  for (Host& host : declared.hosts) host.command = {"srun"};
+  const HostInventory hosts = reached_inventory(declared, {"here"});
+  CHECK(hosts.hosts[0].transport == TransportKind::local);
+  CHECK(hosts.hosts[0].command.empty());
+  CHECK(hosts.hosts[1].transport == TransportKind::command);
+  CHECK(hosts.hosts[1].command == std::vector<std::string>{"srun"});
+  const HostInventory by_ssh = reached_inventory(declared, {"here"}, TransportKind::ssh);
+  CHECK(by_ssh.hosts[1].transport == TransportKind::ssh);
+  CHECK(by_ssh.hosts[1].command.empty());
+}
+
 TEST_CASE("what a host declares is stronger than what this machine has") {
   const Host bare = completed("here", two_gpus);
   CHECK(bare.cpus == Quantity::of(6));
