@@ -1,0 +1,275 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Launches inside of Slurm's jobs, on nodes that run no sshd: the agent of a host is a step of the job.
+#   slurm_test.sh path/to/train
+. "$(dirname "$0")/lib.sh"
+
+for program in slurmctld slurmd munged srun; do
+    if ! command -v $program >/dev/null; then
+        echo "SKIPPED: there is no $program (slurmctld, slurmd, slurm-client, munge)"
+        echo "0 passed, 0 failed, 1 skipped"
+        exit 77
+    fi
+done
+slurm=$(dirname "$0")/slurm
+use_cluster 4 --slots 1 --gpus 'NVIDIA A100-SXM4-80GB:4'
+use_train "${1:-}"
+trap '"$slurm" down; leave_cluster' EXIT
+cp "$(dirname "$0")/../cli/tensorflow_worker.py" "$(dirname "$0")/../support/waiting.py" "$shared/"
+
+library=$(dirname "$1")/../tests/fake_nvml/libnvidia-ml.so.1
+
+# use_slurm OPTION...: Slurm with these options, the driver's library on each node, by which a launcher
+# there knows the GPUs, and no sshd.
+use_slurm() {
+    local host
+    install -D -m 755 "$library" "$shared/lib/libnvidia-ml.so.1"
+    for host in "${nodes[@]}"; do
+        on "$host" 'mkdir -p /srv/lib /etc/fake_nvml && cp /srv/shared/lib/* /srv/lib/ &&
+            echo /srv/lib >/etc/ld.so.conf.d/fake.conf && ldconfig &&
+            echo "NVIDIA A100-SXM4-80GB:4" >/etc/fake_nvml/FAKE_NVML_GPUS &&
+            nvidia-smi --query-gpu=uuid --format=csv,noheader | paste -sd, >/etc/fake_nvml/FAKE_NVML_UUIDS'
+    done
+    # shellcheck disable=SC2016 # the host expands it
+    for host in "${nodes[@]}"; do on "$host" '! pid=$(cat /run/sshd.pid 2>/dev/null) || { kill "$pid"; rm -f /run/sshd.pid; }'; done
+    "$slurm" up "$@" || exit 1
+}
+
+# submit OPTION... -- COMMAND...: a batch job whose script becomes the command; sets `job`.
+submit() {
+    local options=()
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+    printf '#!/bin/bash\nmodule=loaded; export module\ncd /tmp\nexec %s\n' "${*@Q}" >"$shared/job.sh"
+    rm -f "$shared"/{out,err}
+    job=$(on head "sbatch --parsable -o /srv/shared/out -e /srv/shared/err ${options[*]@Q} /srv/shared/job.sh") ||
+        { note_failure "sbatch: $job"; return 1; }
+}
+
+# end_of_job SECONDS: waits for it; what it printed is then in $work.
+end_of_job() {
+    eventually "$1" job_has_ended || { note_failure "job $job does not end"; on head "scancel $job"; }
+    cp "$shared/out" "$work/out"
+    cp "$shared/err" "$work/err"
+}
+job_state() { on head "scontrol show job $job -o" 2>&1 | sed -n 's/.* JobState=\([A-Z_]*\) .*/\1/p' | sort -u | xargs; }
+# A cancelled job has its last state while its processes still end.
+job_has_ended() { [ -z "$(on head "squeue -h -j $job" 2>&1)" ]; }
+job_out_has() { grep -Eqs -- "$1" "$shared/out"; }
+
+expect_job_state() { expect_equal "state of job $job" "$1" "$(job_state)"; }
+
+# The daemons belong to a host at rest.
+strangers() {
+    "$cluster" processes "$1" | grep -Ev 'settings/hostinit|/usr/sbin/sshd -f .*\[listener\]|[0-9] (munged|slurmctld|slurmd|: slurmscriptd)( |$)'
+}
+
+# A job that a case has left is over before the next one; a host that was booted again gets its daemons.
+reset_hosts() {
+    local host state has_booted=no
+    on head 'scancel --quiet --user=root'
+    eventually 30 are_idle "${nodes[@]}"
+    while read -r host _ _ state; do
+        [ "$state" = on ] && are_idle "$host" && continue
+        restart "$host"
+        has_booted=yes
+    done < <("$cluster" list)
+    [ $has_booted = no ] || use_slurm "${options[@]}"
+}
+
+# What Slurm itself runs on a node is no part of a launch.
+steps() { "$cluster" processes "$1" 'agent (attach|reattach)|sleep 4711|train-[0-9a-f]{40}'; }
+are_free() { local host; for host in head "${nodes[@]}"; do [ -z "$(steps "$host")" ] || return 1; done; }
+expect_free() {
+    eventually "$1" are_free && return
+    note_failure "processes are left after $1 s:"
+    local host
+    for host in head "${nodes[@]}"; do steps "$host" | sed "s/^/      $host: /"; done
+}
+
+ranks_meet() {
+    submit -N3 --ntasks-per-node=1 -- "$train" launch --set framework=tensorflow -- /usr/bin/python3 /srv/shared/tensorflow_worker.py || return
+    end_of_job 60
+    expect_job_state COMPLETED
+    expect_equal "workers that met all" 3 "$(grep -c 'of 3 has met all' "$work/out")"
+    expect_err "hosts of Slurm job $job .*node\[01-03\]"
+    expect_free 5
+}
+
+# shellcheck disable=SC2016 # the ranks expand it
+ranks_see() {
+    submit -N3 --ntasks-per-node=2 -- "$train" launch -- /bin/sh -c \
+        'echo "rank $RANK of $WORLD_SIZE on $(hostname): $MASTER_ADDR $module $PWD $(ulimit -Sn) $(env | grep -Ec "^(SLURM|SRUN)_")"' || return
+    end_of_job 60
+    expect_job_state COMPLETED
+    # What the script of the job has set is on each host, and nothing of Slurm's.
+    local rank
+    for rank in 0 1 2 3 4 5; do
+        expect_out "^\[$rank\] rank $rank of 6 on node0$((rank / 2 + 1)): 10\.77\.1\.1 loaded /tmp [0-9]+ 0$"
+    done
+}
+
+# shellcheck disable=SC2016
+own_gpus() {
+    local first
+    submit -N2 --gres=gpu:2 -- sleep 600 || return
+    first=$job
+    submit -N2 --gres=gpu:2 --ntasks-per-node=1 -- "$train" launch -- /bin/sh -c 'echo "GPU $CUDA_VISIBLE_DEVICES $ROCR_VISIBLE_DEVICES$GPU_DEVICE_ORDINAL$ZE_AFFINITY_MASK"' || return
+    end_of_job 60
+    expect_job_state COMPLETED
+    expect_equal "ranks" 4 "$(wc -l <"$work/out")"
+    for rank in 0 1 2 3; do expect_out "^\[$rank\] GPU 2,3 $"; done
+    on head "scancel $first"
+}
+
+# Two jobs on the same nodes have CPUs of their own there.
+jobs_do_not_meet() {
+    local first
+    submit -N2 --ntasks-per-node=2 -- "$train" launch -- /bin/sh -c "echo begun; $forever" || return
+    first=$job
+    eventually 30 job_out_has begun || note_failure "the first job does not begin"
+    cp "$shared/out" "$work/first"
+    submit -N2 --ntasks-per-node=2 -- "$train" launch -- true || return
+    end_of_job 60
+    expect_job_state COMPLETED
+    on head "scancel $first"
+    job=$first
+    eventually 30 job_has_ended || note_failure "job $first does not end"
+}
+
+# shellcheck disable=SC2016
+cancelled() {
+    submit -N3 --ntasks-per-node=1 -- "$train" launch -- /bin/bash -c \
+        'trap "echo told; exit 3" TERM; echo begun; while :; do sleep 0.1; done' || return
+    eventually 30 has_begun 3 || note_failure "the ranks do not begin"
+    on head "scancel $job"
+    end_of_job 60
+    expect_job_state CANCELLED
+    expect_equal "ranks that were told" 3 "$(grep -c 'told$' "$work/out")"
+    expect_free 10
+}
+has_begun() { [ "$(grep -cs 'begun$' "$shared/out")" = "$1" ]; }
+
+# The launcher is on no host of the job.
+# shellcheck disable=SC2016
+from_outside() {
+    run_on_head salloc -N2 -w 'node[01-02]' --ntasks-per-node=1 "$train" launch -- /bin/sh -c 'echo "$(hostname) $MASTER_ADDR"'
+    expect_status 0
+    expect_out '^\[0\] node01 10\.77\.1\.1$'
+    expect_out '^\[1\] node02 10\.77\.1\.1$'
+    expect_free 5
+}
+
+# A step that Slurm ends tells the launcher, whose own process it does not signal.
+step_is_told() {
+    start_on_head salloc -N2 -w 'node[01-02]' --ntasks-per-node=1 "$train" launch -- /bin/bash -c \
+        'trap "echo told; exit 3" TERM; echo begun; while :; do sleep 0.1; done'
+    within 30 "both ranks begin" out_count_is 2 'begun$'
+    # shellcheck disable=SC2016
+    on node02 'kill -TERM "$(pgrep -f "agent attach" | head -n 1)"'
+    await_launch 60
+    expect_status 76
+    expect_equal "ranks that were told" 2 "$(grep -c 'told$' "$work/out")"
+    expect_err "node02.*a signal has told it to end"
+    expect_free 10
+}
+
+launcher_killed() {
+    start_on_head salloc -N2 -w 'node[01-02]' --ntasks-per-node=1 "$train" launch --set reconnect_window=10s -- /bin/sh -c "$forever"
+    within 30 "both ranks run" are_running 2
+    on head 'pkill -KILL -x train'
+    wait "$launch_job" 2>/dev/null
+    expect_free 60
+}
+are_running() { [ "$(all_processes '^sleep 4711' | wc -l)" -eq "$1" ]; }
+
+# The agent lives on, and a new step finds it.
+connection_lost() {
+    start_on_head salloc -N2 -w 'node[01-02]' --ntasks-per-node=1 "$train" launch -- /bin/sh -c \
+        'echo "begun $$"; until [ -e /srv/shared/go ]; do sleep 0.1; done; echo "done $$"'
+    rm -f "$shared/go"
+    within 30 "both ranks begin" out_count_is 2 'begun [0-9]+$'
+    on node02 'pkill -KILL -x slurmstepd'
+    within 60 "node02 is reached again" is_reached_again
+    : >"$shared/go"
+    await_launch 60
+    expect_status 0
+    expect_equal "ranks" "$(sed -n 's/ begun / /p' "$work/out" | sort)" "$(sed -n 's/ done / /p' "$work/out" | sort)"
+    expect_free 60
+}
+is_reached_again() { [ -n "$("$cluster" processes node02 'agent reattach')" ]; }
+
+# Slurm kills all that is in the step.
+step_lost() {
+    start_on_head salloc -N2 -w 'node[01-02]' --ntasks-per-node=1 "$train" launch -- /bin/sh -c "$forever"
+    within 30 "both ranks run" are_running 2
+    on head 'pkill -KILL -o -f "^srun .*nodelist=node02"'
+    await_launch 60
+    expect_status 76
+    expect_err "node02.*its agent"
+    expect_free 60
+}
+
+failing_rank() {
+    # shellcheck disable=SC2016
+    submit -N3 --ntasks-per-node=1 -- "$train" launch -- /bin/sh -c '[ $RANK -ne 2 ] || exit 7; '"$forever" || return
+    end_of_job 60
+    expect_job_state FAILED
+    expect_err 'rank 2 .*node03.*exit(ed)? .*7'
+    expect_free 10
+}
+
+# shellcheck disable=SC2016
+components() {
+    submit -N1 --ntasks-per-node=1 : -N2 --ntasks-per-node=2 -- "$train" launch -- /bin/sh -c 'echo "$(hostname)"' || return
+    end_of_job 60
+    expect_job_state COMPLETED
+    expect_equal "hosts of the ranks" "node01 node02 node02 node03 node03" "$(sort "$work/out" | sed 's/.* //' | xargs)"
+}
+
+digits() {
+    mkdir -p "$shared/project"
+    cp -r "$(dirname "$0")/../../examples" "$shared/project/"
+    rm -f "$shared"/{out,err}
+    job=$(on head "cd /srv/shared/project && PATH=/srv/shared/bin:\$PATH sbatch --parsable -o /srv/shared/out -e /srv/shared/err examples/slurm/job.sh") ||
+        { note_failure "sbatch: $job"; return; }
+    end_of_job 120
+    expect_job_state COMPLETED
+    expect_equal "ranks that print their accuracy" 4 "$(grep -c 'test accuracy 0\.9[5-9]' "$work/out")"
+    expect_equal "different accuracies" 1 "$(sed -n 's/.*test accuracy //p' "$work/out" | sort -u | wc -l)"
+}
+
+over_ssh_on_purpose() {
+    submit -N2 --ntasks-per-node=1 -- "$train" launch --transport ssh -- true || return
+    end_of_job 60
+    expect_job_state FAILED
+    expect_err 'node02.*22'
+}
+
+# shellcheck disable=SC2016
+without_srun() {
+    submit -N2 --ntasks-per-node=1 -- env PATH=/nowhere "$train" launch -- /bin/true || return
+    end_of_job 60
+    expect_err 'over SSH, since there is no srun in \$PATH'
+}
+
+options=(--node '* Gres=gpu:a100:4' --conf SlurmdTimeout=15)
+if [ "${2:-}" = --slow ]; then options+=(--plain); else start_slow_cases "$1"; trap 'end_slow_cases; "$slurm" down; leave_cluster' EXIT; fi
+use_slurm "${options[@]}"
+test_case "ranks meet over steps of a job, without sshd" ranks_meet
+test_case "ranks see what the job's script has set, and nothing of Slurm's" ranks_see
+test_case "ranks get the GPUs of their job" own_gpus
+test_case "jobs on the same nodes do not hold each other's slots" jobs_do_not_meet
+test_case "a job that is cancelled stops its ranks politely" cancelled
+test_case "a launcher on no host of the job uses its steps" from_outside
+test_case "a step that is to end tells the launcher" step_is_told
+test_case "a launcher that is killed leaves nothing" launcher_killed
+test_case "a connection that is lost is made again, to the same ranks" connection_lost
+test_case "a step that is lost is told, and leaves nothing" step_lost
+test_case "a rank that fails ends the job" failing_rank
+[ "${2:-}" = --slow ] || test_case "components of a heterogeneous job are one launch" components
+test_case "four nodes train one model, by the example" digits
+test_case "--transport ssh goes over SSH inside of a job" over_ssh_on_purpose
+test_case "without srun, a job's hosts are reached over SSH" without_srun
+if [ "${2:-}" != --slow ]; then count_slow_cases; fi
+finish
