@@ -7,6 +7,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/accelerator/gpu_files.hpp"
 #include "backends/posix/descriptor.hpp"
@@ -24,6 +25,15 @@ Descriptor executable_memory() {
   if (!file && errno == EINVAL) file = Descriptor(::memfd_create(DeviceProgram::name, MFD_CLOEXEC));
   return file;
 }
+
+ProgramCall call_of(const Descriptor& file, std::vector<std::string> arguments) {
+  return {.program = DeviceProgram::name,
+          .arguments = std::move(arguments),
+          .environment = environment_texts(),
+          .program_file = file.get()};
+}
+
+bool is_driver_there(const GpuFiles& files) { return is_there(files.proc + "/driver/nvidia"); }
 
 tl::unexpected<Error> cannot_ask(const std::string& why, const std::string& next_step) {
   return fail(ErrorClass::host,
@@ -48,19 +58,28 @@ Result<Descriptor> file_of(const DeviceProgram& program) {
 
 Result<DeviceReport> ask_devices(const DeviceProgram& program, milliseconds limit,
                                  const GpuFiles& files) {
-  if (!is_there(files.proc + "/driver/nvidia")) return DeviceReport();
+  if (!is_driver_there(files)) return DeviceReport();
   const auto file = file_of(program);
   if (!file) return tl::make_unexpected(file.error());
-  const ProgramCall call{.program = DeviceProgram::name,
-                         .arguments = {DeviceProgram::name},
-                         .environment = environment_texts(),
-                         .program_file = file->get()};
+  const ProgramCall call = call_of(*file, {DeviceProgram::name});
   const auto line = run_shortly(call, limit, longest_device_report);
   if (!line)
     return cannot_ask(line.error().diagnostics.front().message,
                       "see what 'nvidia-smi' and 'dmesg' say on this host");
   if (!line->ends_with('\n')) return cannot_ask("its answer is torn", "");
   return decode_device_report(std::string_view(*line).substr(0, line->size() - 1));
+}
+
+Result<std::optional<ConnectedProcess>> start_gpu_watch(const DeviceProgram& program,
+                                                        std::chrono::seconds pause,
+                                                        const GpuFiles& files) {
+  if (!is_driver_there(files)) return std::nullopt;
+  const auto file = file_of(program);
+  if (!file) return tl::make_unexpected(file.error());
+  auto started = start_connected(
+      call_of(*file, {DeviceProgram::name, "watch", std::to_string(pause.count())}));
+  if (!started) return tl::make_unexpected(started.error());
+  return std::move(*started);
 }
 
 }  // namespace train

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string_view>
 
 #include "backends/accelerator/gpu_count.hpp"
+#include "backends/posix/connected_process.hpp"
 #include "backends/posix/descriptor.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/fitness/device_report.hpp"
@@ -31,5 +34,12 @@ Result<Descriptor> file_of(const DeviceProgram& program);
 /// the report (its `trouble`).
 Result<DeviceReport> ask_devices(const DeviceProgram& program, milliseconds limit,
                                  const GpuFiles& files = {});
+
+/// Starts the program from memory, to write what the GPUs do: a line for `decode_gpu_uses` at once
+/// and then after each pause, of at most 9999 s. It ends when its stream is closed, and dies with
+/// this thread. Nothing if /proc shows no NVIDIA driver. Class `host` if it cannot be started.
+Result<std::optional<ConnectedProcess>> start_gpu_watch(const DeviceProgram& program,
+                                                        std::chrono::seconds pause,
+                                                        const GpuFiles& files = {});
 
 }  // namespace train

@@ -41,6 +41,13 @@ struct MemoryV2 {
   unsigned long long used = 0;
 };
 
+/// nvmlUtilization_t: percent of the time of the last sample, which is between 1/6 s and 1 s long,
+/// in which a kernel ran, and in which memory was read or written.
+struct Utilization {
+  unsigned int gpu = 0;
+  unsigned int memory = 0;
+};
+
 /// nvmlPciInfo_t as of nvmlDeviceGetPciInfo_v3.
 struct PciInfo {
   char bus_id_legacy[16] = {};

@@ -26,7 +26,7 @@ namespace train {
 
 /// Version of the messages below. The launcher ships its own agent, so both sides always agree; a
 /// difference means that something else answers.
-constexpr int wire_version = 19;
+constexpr int wire_version = 20;
 
 /// Longest text about a problem of the agent, in bytes; longer ones are cut.
 constexpr std::size_t longest_trouble = 2'000;

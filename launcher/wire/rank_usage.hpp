@@ -16,6 +16,13 @@ struct RankUsage {
   /// ended.
   std::optional<std::uint64_t> memory = {};
   std::uint64_t memory_peak = 0;  ///< the highest memory use seen; 0: not known
+  /// Thousandths of a GPU in use now, summed over its GPUs, and bytes of their memory in use,
+  /// whoever uses them. Nothing: not known, or it has none.
+  std::optional<std::int64_t> gpu = {};
+  std::optional<std::uint64_t> gpu_memory = {};
+
+  /// The same once it has ended: nothing is in use now.
+  RankUsage in_total() const { return {.cpu = cpu, .memory_peak = memory_peak}; }
 
   bool operator==(const RankUsage&) const = default;
 };

@@ -22,22 +22,41 @@ std::int64_t number_at(const json& list, std::size_t index) {
   return number.get<std::int64_t>();
 }
 
+template <class Number>
+json json_of(const std::optional<Number>& number) {
+  return number ? json(*number) : json(nullptr);
+}
+
+// Nothing: it is not known.
+template <class Number>
+void read_at(const json& list, std::size_t index, std::optional<Number>& number) {
+  if (!list[index].is_null()) number = static_cast<Number>(number_at(list, index));
+}
+
 }  // namespace
 
 json json_of_usage(const UsageOfRank& used) {
   const RankUsage& usage = used.usage;
-  return {used.rank, usage.cpu.count(), usage.memory ? json(*usage.memory) : json(nullptr),
-          usage.memory_peak};
+  json list = {used.rank, usage.cpu.count(), json_of(usage.memory), usage.memory_peak};
+  if (!usage.gpu && !usage.gpu_memory) return list;
+  list.push_back(json_of(usage.gpu));
+  list.push_back(json_of(usage.gpu_memory));
+  return list;
 }
 
 UsageOfRank usage_of_json(const json& value) {
   constexpr std::size_t fields = 4;
-  if (!value.is_array() || value.size() != fields || number_at(value, 0) > INT32_MAX)
+  constexpr std::size_t fields_with_gpus = 6;
+  if (!value.is_array() || (value.size() != fields && value.size() != fields_with_gpus) ||
+      number_at(value, 0) > INT32_MAX)
     throw Malformed{"a rank that uses what it cannot"};
   UsageOfRank used{static_cast<int>(number_at(value, 0)),
                    {milliseconds(number_at(value, 1)), {}, 0}};
-  if (!value[2].is_null()) used.usage.memory = static_cast<std::uint64_t>(number_at(value, 2));
+  read_at(value, 2, used.usage.memory);
   used.usage.memory_peak = static_cast<std::uint64_t>(number_at(value, 3));
+  if (value.size() == fields) return used;
+  read_at(value, 4, used.usage.gpu);
+  read_at(value, 5, used.usage.gpu_memory);
   return used;
 }
 

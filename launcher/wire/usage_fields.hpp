@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// The usage of a rank in JSON: a short list, since there can be many. The reader throws
-/// `Malformed`.
+/// The usage of a rank in JSON: a short list, since there can be many, and shorter where nothing is
+/// known of GPUs. The reader throws `Malformed`.
 nlohmann::json json_of_usage(const UsageOfRank& used);
 UsageOfRank usage_of_json(const nlohmann::json& value);
 

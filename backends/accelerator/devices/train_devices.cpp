@@ -4,8 +4,13 @@
 // line, even if the line reports an error, and 1 if not. With the argument "allreduce" it is one
 // rank of a measurement instead (allreduce.hpp).
 //
+// With the arguments "watch SECONDS" it writes what the GPUs do, as a line of JSON
+// (launcher/agent/gpu_use.hpp) at once and then every so many seconds. It ends with code 0 when its
+// standard input does, or if there is no GPU or no library, and with 1 when nobody reads it.
+//
 // A field is omitted if the library lacks its function or refuses the call. Names and numbers of
 // the functions are those of NVIDIA's reference (docs.nvidia.com/deploy/nvml-api).
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -377,6 +382,83 @@ void describe_all() {
   line.raw("}");
 }
 
+// Of a GPU in MIG mode the driver knows only its instances.
+bool is_split(const Nvml& nvml, Device device) {
+  unsigned int current = 0;
+  unsigned int pending = 0;
+  return nvml("nvmlDeviceGetMigMode", device, &current, &pending) == success &&
+         current == feature_enabled;
+}
+
+void write_use(const Nvml& nvml, Device device) {
+  char uuid[text_size] = {};
+  if (nvml("nvmlDeviceGetUUID", device, static_cast<char*>(uuid), text_size) == success) {
+    line.raw(",\"uuid\":");
+    line.text(uuid, longest_text);
+  }
+  if (is_split(nvml, device)) return;
+  Utilization busy;
+  if (nvml("nvmlDeviceGetUtilizationRates", device, &busy) == success && busy.gpu <= 100) {
+    line.raw(",\"busy\":");
+    line.number(busy.gpu);
+  }
+  MemoryV2 exact;
+  Memory memory;
+  if (nvml("nvmlDeviceGetMemoryInfo_v2", device, &exact) == success)
+    memory.used = exact.used;
+  else if (nvml("nvmlDeviceGetMemoryInfo", device, &memory) != success)
+    return;
+  if (memory.used > largest) return;
+  line.raw(",\"memory_used\":");
+  line.number(memory.used);
+}
+
+// False if nobody reads it.
+bool write_uses(const Nvml& nvml, unsigned int count) {
+  line.clear();
+  line.raw("{\"devices\":[");
+  for (unsigned int index = 0; index < count; ++index) {
+    line.raw(index == 0 ? "{\"index\":" : ",{\"index\":");
+    line.number(index);
+    if (places[index].reached == success) write_use(nvml, places[index].device);
+    line.raw("}");
+  }
+  line.raw("]}\n");
+  return line.write(STDOUT_FILENO);
+}
+
+// Waits; false once standard input has ended. What comes there before is skipped.
+bool goes_on_after(int seconds) {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  if (::poll(&input, 1, seconds * 1'000) <= 0) return true;
+  char skipped[64];
+  return ::read(STDIN_FILENO, skipped, sizeof skipped) > 0;
+}
+
+// The library is loaded once: on a host with eight idle GPUs that may take it some seconds.
+int watch(int seconds) {
+  void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return 0;
+  const Nvml nvml(library);
+  unsigned int count = 0;
+  if (nvml("nvmlInit_v2") != success || nvml("nvmlDeviceGetCount_v2", &count) != success) return 0;
+  count = put_in_order(nvml, count < most_devices ? count : most_devices);
+  if (count == 0) return 0;
+  do {
+    if (!write_uses(nvml, count)) return 1;
+  } while (goes_on_after(seconds));
+  return 0;
+}
+
+// A number of seconds from 1 to 9999; else 0.
+int seconds_of(const char* word) {
+  int seconds = 0;
+  std::size_t size = 0;
+  for (; word[size] >= '0' && word[size] <= '9' && size < 4; ++size)
+    seconds = seconds * 10 + (word[size] - '0');
+  return word[size] == '\0' ? seconds : 0;
+}
+
 int write_line() {
   describe_all();
   line.raw("\n");
@@ -386,6 +468,10 @@ int write_line() {
 int run(int count, const char* const* words) {
   if (count > 1 && std::strcmp(words[1], "allreduce") == 0)
     return run_allreduce(count - 1, words + 1);
+  if (count > 1 && std::strcmp(words[1], "watch") == 0) {
+    const int seconds = count == 3 ? seconds_of(words[2]) : 0;
+    return seconds > 0 ? watch(seconds) : 1;
+  }
   return write_line();
 }
 

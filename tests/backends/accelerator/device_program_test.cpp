@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/accelerator/device_program.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <map>
+#include <thread>
 
 #include "backends/posix/child.hpp"
+#include "backends/posix/connected_process.hpp"
 #include "backends/posix/files.hpp"
+#include "launcher/agent/gpu_use.hpp"
+#include "launcher/frames/line_buffer.hpp"
 #include "launcher/rendezvous/host_gpus.hpp"
 #include "tests/backends/accelerator/fake_host.hpp"
 #include "tests/catch.hpp"
@@ -63,6 +68,51 @@ class DriverHost : public FakeHost {
 
  private:
   Pretended pretended_;
+};
+
+/// The program that writes what the GPUs do each second, and its lines.
+class Watching {
+ public:
+  explicit Watching(const FakeHost& host) {
+    auto started = start_gpu_watch({program_bytes()}, 1s, host.files);
+    INFO((started ? "" : render(started.error())));
+    REQUIRE(started);
+    REQUIRE(*started);
+    process = std::move(**started);
+  }
+  ~Watching() { end_connected(process); }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+
+  /// The next line; empty: the stream has ended.
+  std::string line() {
+    while (true) {
+      if (const auto line = lines_.next()) return std::string(*line);
+      REQUIRE(becomes_readable(process.stream.get()));
+      char buffer[4'096];
+      const ssize_t count = read_some(process.stream.get(), buffer, sizeof buffer);
+      if (count <= 0) return {};
+      lines_.feed({buffer, static_cast<std::size_t>(count)});
+    }
+  }
+  std::vector<GpuUse> uses() {
+    const auto uses = decode_gpu_uses(line());
+    REQUIRE(uses);
+    return *uses;
+  }
+  /// How it has ended by itself.
+  ExitStatus end() {
+    REQUIRE(eventually([&] { return has_ended(process.pidfd); }));
+    const auto status = reap(process.pidfd.get(), {});
+    process.pid = -1;
+    REQUIRE(status);
+    return **status;
+  }
+
+  ConnectedProcess process;
+
+ private:
+  LineBuffer lines_;
 };
 
 // None that still runs.
@@ -246,4 +296,88 @@ TEST_CASE("a program that the host cannot execute is an error") {
                                  ample, host.files);
   REQUIRE_FALSE(asked);
   CHECK(contains(render(asked.error()), "cannot execute 'train-devices'"));
+}
+
+TEST_CASE("a host without NVIDIA's driver has no GPUs to be watched") {
+  const FakeHost host;
+  const auto started = start_gpu_watch({"no program"}, 1s, host.files);
+  REQUIRE(started);
+  CHECK_FALSE(*started);
+}
+
+TEST_CASE("what GPUs do is written at once, and again after each pause, in the order of the bus") {
+  const DriverHost host(Pretended{{"FAKE_NVML_FACTS", "busy=97,used=6"},
+                                  {"FAKE_NVML_BUSES", "9,3"},
+                                  {"FAKE_NVML_FAIL", "nvmlDeviceGetUtilizationRates@0=3"}});
+  Watching watching(host);
+  const std::string line = watching.line();
+  CHECK(line == R"({"devices":[{"index":0,"uuid":"GPU-00000001-0000-4000-8000-000000000000",)"
+                R"("busy":97,"memory_used":5368709120},)"
+                R"({"index":1,"uuid":"GPU-00000000-0000-4000-8000-000000000000",)"
+                R"("memory_used":5368709120}]})");
+  CHECK(watching.line() == line);
+}
+
+TEST_CASE("what a driver lacks or refuses of a GPU is left out") {
+  {
+    const DriverHost old(Pretended{{"FAKE_NVML_GPUS", "A"}, {"FAKE_NVML_FACTS", "used=6"}},
+                         FAKE_OLD_NVML_FOLDER);
+    CHECK(Watching(old).uses() == std::vector<GpuUse>{{0, {}, std::uint64_t{6} << 30}});
+  }
+  {
+    const DriverHost lost(Pretended{{"FAKE_NVML_FACTS", "busy=50"},
+                                    {"FAKE_NVML_FAIL", "nvmlDeviceGetHandleByIndex_v2@0=15"}});
+    const auto uses = Watching(lost).uses();
+    REQUIRE(uses.size() == 2);
+    CHECK(uses[0] == GpuUse{0, {}, {}});
+    CHECK(uses[1].busy == 50);
+  }
+  const DriverHost split(Pretended{{"FAKE_NVML_GPUS", "A"}, {"FAKE_NVML_FACTS", "mig=1,busy=50"}});
+  CHECK(Watching(split).uses() == std::vector<GpuUse>{{0, {}, {}}});
+}
+
+TEST_CASE("as many GPUs as can be are written in a line that is read") {
+  const DriverHost host(
+      Pretended{{"FAKE_NVML_GPUS", "A:1024"}, {"FAKE_NVML_FACTS", "busy=100,used=39"}});
+  CHECK(Watching(host).uses().size() == 1'024);
+}
+
+TEST_CASE("without a library, or without GPUs, nothing is written, and that is no error") {
+  for (const Pretended& pretended :
+       {Pretended{{"FAKE_NVML_GPUS", ""}}, Pretended{{"FAKE_NVML_FAIL", "nvmlInit_v2=9"}},
+        Pretended{{"FAKE_NVML_FAIL", "nvmlDeviceGetCount_v2=9"}},
+        Pretended{{"FAKE_NVML_FAIL", "nvmlDeviceGetHandleByIndex_v2=4"}}}) {
+    const DriverHost host(pretended);
+    Watching watching(host);
+    CHECK(watching.line().empty());
+    CHECK(watching.end().code == 0);
+  }
+  const DriverHost host(Pretended{}, "/nowhere");
+  Watching watching(host);
+  CHECK(watching.line().empty());
+  CHECK(watching.end().code == 0);
+}
+
+TEST_CASE("the program that watches GPUs ends when nobody reads it any more") {
+  const DriverHost host(Pretended{});
+  Watching watching(host);
+  CHECK(watching.uses().size() == 2);
+  watching.process.stream.reset();
+  const ExitStatus end = watching.end();
+  CHECK((end.code.has_value() || end.signal == SIGPIPE));
+}
+
+TEST_CASE("the program that watches GPUs and hangs dies with the thread that started it") {
+  const DriverHost host(Pretended{{"FAKE_NVML_HANG", "nvmlDeviceGetUtilizationRates"}});
+  Descriptor pidfd;
+  std::thread([&] {
+    auto started = start_gpu_watch({program_bytes()}, 1s, host.files);
+    if (started && *started) {
+      pidfd = std::move((*started)->pidfd);
+      (*started)->pid = -1;
+    }
+  }).join();
+  REQUIRE(pidfd);
+  REQUIRE(eventually([&] { return has_ended(pidfd); }));
+  CHECK((*reap(pidfd.get(), {}))->signal == SIGKILL);
 }

@@ -13,7 +13,7 @@
 //   ecc, reasons, correctable,
 //                                        uncorrectable, pending, failed, mig, links, up, recovery,
 //                                        used (GiB of memory, 1 at least), p2p (its status
-//                                        between any two)
+//                                        between any two), busy (percent of time)
 //
 // What the environment does not say, a file /etc/fake_nvml/NAME may: FAKE_NVML_GPUS for example.
 #include <signal.h>
@@ -182,6 +182,11 @@ Return nvmlDeviceGetMemoryInfo_v2(Device device, MemoryV2* memory) {
   memory->free = older.free;
   memory->used = older.used - memory->reserved;
   return answer != success ? answer : failure_of("nvmlDeviceGetMemoryInfo_v2", index_of(device));
+}
+
+Return nvmlDeviceGetUtilizationRates(Device device, Utilization* rates) {
+  *rates = {fact("busy"), 0};
+  return failure_of("nvmlDeviceGetUtilizationRates", index_of(device));
 }
 
 Return nvmlSystemGetCudaDriverVersion_v2(int* version) {

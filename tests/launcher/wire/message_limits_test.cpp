@@ -60,7 +60,7 @@ TEST_CASE("whatever an agent has to say arrives") {
 TEST_CASE("what very many ranks use arrives") {
   message::Usage usage;
   constexpr std::uint64_t most = std::uint64_t{1} << 60;
-  usage.ranks.assign(most_usages, {INT32_MAX, {milliseconds(most), most, most}});
+  usage.ranks.assign(most_usages, {INT32_MAX, {milliseconds(most), most, most, most, most}});
   CHECK(arrives(usage));
   usage.ranks.push_back({});
   CHECK_FALSE(decode_message(encode_message(usage)));
