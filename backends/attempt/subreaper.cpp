@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/posix/proc.hpp"
+#include "backends/process/own_processes.hpp"
 #include "launcher/run/outcome.hpp"
 
 namespace train {
@@ -29,25 +30,6 @@ constexpr std::chrono::seconds end_patience{2};
 // The pause before the next try to start a thread.
 constexpr nanoseconds thread_pause = 100ms;
 
-// The processes of all subreapers of this agent. A process is made only while the mutex is locked,
-// so its owner knows all that were made before. The mutex is held for moments only, never while
-// /proc is read, which may take long: the loop waits for it.
-struct Registry {
-  std::mutex mutex;
-  std::set<int> pids;
-};
-
-// Never destroyed: a thread in `see_off` may outlive main().
-Registry& registry() {
-  static Registry& all = *new Registry;
-  return all;
-}
-
-std::set<int> registered() {
-  const std::lock_guard all(registry().mutex);
-  return registry().pids;
-}
-
 struct Remains {
   std::vector<EndedChild> collected;
   std::vector<Survivor> survivors;
@@ -56,24 +38,18 @@ struct Remains {
 // Kills once everything that is not below the process of another attempt. Returns the children that
 // are left.
 std::vector<int> kill_what_is_left(std::vector<EndedChild>& collected) {
-  kill_descendants(registered, SIGKILL);
+  kill_descendants(own_processes, SIGKILL);
   std::vector<int> left;
   const std::vector<int> children = children_of(::getpid());
-  const std::set<int> subreapers = registered();
+  const std::set<int> own = own_processes();
   for (const int pid : children) {
-    if (subreapers.contains(pid)) continue;
+    if (own.contains(pid)) continue;
     if (const auto status = collect_child(pid, boot_time()))
       collected.push_back({pid, *status});
     else
       left.push_back(pid);
   }
   return left;
-}
-
-void forget(pid_t process) {
-  const std::lock_guard all(registry().mutex);
-  registry().pids.erase(process);
-  (void)collect_child(process, boot_time());
 }
 
 // Waits for the end of a process that has ended, or will in a few seconds, and reaps it. If it did
@@ -83,7 +59,7 @@ Remains see_off(pid_t process) {
   siginfo_t info{};
   (void)uninterrupted(
       [&] { return ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT); });
-  forget(process);
+  collect_own_process(process);
   Remains remains;
   if (info.si_code == CLD_EXITED && info.si_status == 0) return remains;
   const Instant deadline = boot_time() + tree_limit;
@@ -139,7 +115,7 @@ std::optional<SubreaperProcess> IdleSubreapers::take() {
     Idle last = std::move(idle_.back());
     idle_.pop_back();
     if (!has_ended(last.process.pidfd)) return std::move(last.process);
-    forget(last.process.pid);
+    collect_own_process(last.process.pid);
   }
   return {};
 }
@@ -147,7 +123,7 @@ std::optional<SubreaperProcess> IdleSubreapers::take() {
 // An idle process has ended: it was killed from outside.
 void IdleSubreapers::collect(pid_t process) {
   std::erase_if(idle_, [process](const Idle& each) { return each.process.pid == process; });
-  forget(process);
+  collect_own_process(process);
 }
 
 // `socket` and `attempt` are set before the thread that calls `ask` exists.
@@ -225,10 +201,12 @@ Subreaper::~Subreaper() {
 Result<void> Subreaper::start() {
   auto process = idle_.take();
   if (!process) {
-    const std::lock_guard all(registry().mutex);
-    auto made = start_subreaper_process();
+    Result<SubreaperProcess> made;
+    start_own_process([&] {
+      made = start_subreaper_process();
+      return made ? made->pid : -1;
+    });
     if (!made) return tl::make_unexpected(made.error());
-    registry().pids.insert(made->pid);
     process = std::move(*made);
   }
   process_ = process->pid;
@@ -314,7 +292,7 @@ void Subreaper::process_ended() {
   sendable_.reset();
   was_killed_ = !is_gone_;
   if (was_killed_) return clean_up();
-  forget(std::exchange(process_, -1));
+  collect_own_process(std::exchange(process_, -1));
 }
 
 // Runs beside the loop: it waits until everything has ended.

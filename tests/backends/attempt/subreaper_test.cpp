@@ -10,7 +10,9 @@
 #include <memory>
 
 #include "backends/event_loop/background.hpp"
+#include "backends/posix/connected_process.hpp"
 #include "backends/posix/proc.hpp"
+#include "backends/process/own_processes.hpp"
 #include "backends/process/spawner.hpp"
 #include "tests/backends/process/testing.hpp"
 #include "tests/catch.hpp"
@@ -318,4 +320,31 @@ TEST_CASE("a subreaper whose owner goes leaves nothing") {
     (void)attempt.start(daemon() + "exec sleep 1000");
   }
   CHECK(eventually([&] { return running_with(mark).empty(); }));
+}
+
+TEST_CASE("processes of the agent itself are not among what a killed subreaper has left") {
+  Loop loop;
+  Result<ConnectedProcess> own;
+  start_own_process([&] {
+    own = start_connected({.program = "/bin/sh",
+                           .arguments = {"sh", "-c", "exec sleep 1000"},
+                           .environment = environment_texts()});
+    return own ? own->pid : -1;
+  });
+  REQUIRE(own);
+  CHECK(own_processes().contains(own->pid));
+  {
+    Attempt attempt(loop, "own");
+    (void)attempt.start("exec sleep 1000");
+    attempt.subreaper.kill_process();
+    attempt.await_gone();
+    CHECK(attempt.survivors->empty());
+    CHECK_FALSE(attempt.has_any_left());
+  }
+  CHECK_FALSE(has_ended(own->pidfd));
+  REQUIRE(::kill(own->pid, SIGKILL) == 0);
+  REQUIRE(eventually([&] { return has_ended(own->pidfd); }));
+  collect_own_process(own->pid);
+  CHECK_FALSE(own_processes().contains(own->pid));
+  CHECK_FALSE(status_of(own->pid));
 }
