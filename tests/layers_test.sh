@@ -62,8 +62,8 @@ backends/control: posix event_loop
 backends/link: posix event_loop
 backends/log: posix event_loop
 backends/network: posix event_loop
-backends/observe: posix event_loop
 backends/process: posix event_loop lease
+backends/observe: posix event_loop process
 backends/store: posix event_loop registry
 backends/context: posix event_loop process
 backends/local: posix event_loop process

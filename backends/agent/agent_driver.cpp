@@ -39,6 +39,7 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory,
       leases_(loop_, key, means),
       changes_(loop_),
       subreapers_(loop_),
+      gpus_(loop_, means.start_gpu_watch),
       surroundings_{loop_,
                     directory,
                     key,
@@ -48,7 +49,8 @@ AgentDriver::AgentDriver(int listening_socket, const HostDirectory& directory,
                     std::make_shared<ReportTools>(directory, key),
                     leases_,
                     changes_,
-                    subreapers_},
+                    subreapers_,
+                    gpus_},
       spool_(loop_, directory,
              [this](SpoolAnswer answer) { feed(agent_event::Spooled{std::move(answer)}); }),
       links_(loop_, listening_socket,
@@ -214,6 +216,10 @@ void AgentDriver::touch_leases() {
 
 void AgentDriver::perform(const agent_action::StartRank& action) {
   if (AttemptDriver* attempt = find(action.of)) attempt->start_rank(action.rank);
+}
+
+void AgentDriver::perform(const agent_action::WatchGpus& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->watch_gpus();
 }
 
 void AgentDriver::perform(const agent_action::MakeStopFile& action) {

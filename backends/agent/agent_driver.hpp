@@ -47,6 +47,7 @@ class AgentDriver {
   void perform(const agent_action::ConfirmLeases& action);
   void perform(const agent_action::StartRank& action);
   void perform(const agent_action::ReleasePorts& action);
+  void perform(const agent_action::WatchGpus& action);
   void perform(const agent_action::MakeStopFile& action);
   void perform(const agent_action::TerminateRank& action);
   void perform(const agent_action::KillTree& action);
@@ -66,6 +67,7 @@ class AgentDriver {
   LeaseQueue leases_;
   FileChanges changes_;
   IdleSubreapers subreapers_;
+  GpuWatch gpus_;
   const AttemptSurroundings surroundings_;
   std::map<AttemptId, std::unique_ptr<AttemptDriver>> attempts_;
   OutputSpool spool_;

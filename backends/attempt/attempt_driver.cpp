@@ -51,7 +51,8 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
           }),
       usage_watch_(loop_,
                    [this](std::vector<UsageOfRank> ranks) {
-                     events_.on_event(agent_event::RanksMeasured{std::move(ranks), of_});
+                     events_.on_event(agent_event::RanksMeasured{
+                         std::move(ranks), of_, gpus_ ? gpus_->uses() : std::vector<GpuUse>()});
                    }),
       starter_(loop_, *work_, {of.trial, surroundings.open_files, surroundings.tools->path()},
                calls_, subreaper_.child_start(), starter_events()),
@@ -243,6 +244,8 @@ void AttemptDriver::start_rank(int rank) {
   report_blocked();
 }
 
+void AttemptDriver::watch_gpus() { gpus_ = surroundings_.gpus.reader(); }
+
 void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
   starting_.erase(rank);
   Worker::Events events;
@@ -358,6 +361,7 @@ void AttemptDriver::terminate_rank(int rank, int signal) {
 void AttemptDriver::kill_tree() {
   if (work_) starter_.report();
   is_killing_ = true;
+  gpus_.reset();
   responder_.reset();
   starter_.forget_waiting();
   memory_wait_.give_up();

@@ -19,6 +19,7 @@
 #include "backends/event_loop/loop.hpp"
 #include "backends/network/probe_responder.hpp"
 #include "backends/observe/end_inquiry.hpp"
+#include "backends/observe/gpu_watch.hpp"
 #include "backends/observe/metrics_files.hpp"
 #include "backends/observe/port_watch.hpp"
 #include "backends/observe/usage_watch.hpp"
@@ -40,6 +41,7 @@ struct AttemptSurroundings {
   LeaseQueue& leases;
   FileChanges& changes;
   IdleSubreapers& subreapers;
+  GpuWatch& gpus;
 };
 
 /// Carries out what `Agent` decides about one attempt: its ranks, its ports and files, and the
@@ -63,6 +65,7 @@ class AttemptDriver {
   void take_leases();
   void release_ports();
   void start_rank(int rank);
+  void watch_gpus();
   void make_stop_file();
   void terminate_rank(int rank, int signal);
   void kill_tree();
@@ -107,6 +110,7 @@ class AttemptDriver {
   std::unique_ptr<Background> work_;  ///< checks, then starts; null once all are gone
   EndInquiry end_inquiry_;
   MetricsFiles metrics_files_;
+  std::shared_ptr<const GpuWatch::Reader> gpus_;  ///< while ranks have GPUs
   UsageWatch usage_watch_;
   RankStarter starter_;
   GpuWait gpu_wait_;

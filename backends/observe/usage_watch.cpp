@@ -62,7 +62,7 @@ std::optional<RankUsage> UsageWatch::end(int rank, const ExitStatus& status) {
   std::erase_if(rank_of_process_, [rank](const auto& entry) { return entry.second == rank; });
   RankUsage usage;
   if (const auto measured = measured_.extract(rank); !measured.empty()) usage = measured.mapped();
-  usage.memory.reset();
+  usage = usage.in_total();
   usage.cpu = std::max(usage.cpu, std::chrono::floor<milliseconds>(status.cpu));
   usage.memory_peak = std::max(usage.memory_peak, status.largest_memory);
   const bool is_known = usage.memory_peak > 0 || usage.cpu > milliseconds(0);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/event_loop/loop.hpp"
 #include "backends/lease/kept_descriptors.hpp"
+#include "backends/posix/connected_process.hpp"
 #include "backends/process/cgroup.hpp"
 #include "launcher/agent/cpu_binding.hpp"
 #include "launcher/fitness/device_report.hpp"
@@ -36,6 +39,11 @@ using NameGpus = std::function<GpuNames()>;
 /// What NVIDIA's driver says of the GPUs of this session.
 using AskDevices = std::function<Result<DeviceReport>()>;
 
+/// Starts the process that writes, for `decode_gpu_uses`, what the NVIDIA GPUs do, again after each
+/// pause: nothing if there are none. It dies with the thread that calls this.
+using StartGpuWatch =
+    std::function<Result<std::optional<ConnectedProcess>>(std::chrono::seconds pause)>;
+
 /// Functions that an agent gets from outside, because the rooms of the agent know only processes.
 struct AgentMeans {
   MakeContextStore make_contexts = {};  ///< without it, contexts are refused
@@ -48,7 +56,8 @@ struct AgentMeans {
   /// The processes that compute on GPUs, including those of tasks (`LeaseHolder::pid`). Any thread
   /// may call it.
   std::function<std::vector<LeaseHolder>()> gpu_users = {};
-  AskDevices ask_devices = {};  ///< likewise; without it, memory of GPUs is not waited for
+  AskDevices ask_devices = {};         ///< likewise; without it, memory of GPUs is not waited for
+  StartGpuWatch start_gpu_watch = {};  ///< without it, the use of GPUs is not known
   /// The socket to the guard, if there is one: descriptors sent there stay open while it lives.
   KeepingSocket guard = {};
   std::string lease_folder = {};  ///< empty: the default

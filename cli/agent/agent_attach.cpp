@@ -231,6 +231,9 @@ ExitCode agent_attach_command(const AgentAttachFlags& flags) {
         means.guard = guard.keep;
         if (is_in_slurm_job()) means.signal_patience = launcher_patience;
         means.cgroups = rank_cgroups();
+        means.start_gpu_watch = [](std::chrono::seconds pause) {
+          return start_gpu_watch(embedded_devices(), pause);
+        };
         return run_agent_process(listening_socket, *directory, flags.key, means);
       },
       is_process_of_step());

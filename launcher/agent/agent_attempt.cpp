@@ -171,6 +171,8 @@ void AgentAttempt::go(const message::Go& m) {
     ranks_[command.rank] = RankState::starting;
     act(agent_action::StartRank{command.rank, of_});
   }
+  find_gpus_of_ranks();
+  if (!gpus_of_ranks_.empty()) act(agent_action::WatchGpus{of_});
   after_rank_ended();  // without ranks, all have ended
 }
 
@@ -211,6 +213,13 @@ void AgentAttempt::bind_ranks() {
     environments.push_back(complete(command, 0).environment);
   const CpuBindingRule& rule = prepare_.cpu_binding;
   cpu_shares_ = share_cpus(cpus_, ranks_on_host(environments, cpus_, rule), rule);
+}
+
+void AgentAttempt::find_gpus_of_ranks() {
+  for (const RankCommand& command : prepare_.ranks) {
+    auto gpus = devices_in(complete(command, 0).environment, "CUDA_VISIBLE_DEVICES");
+    if (!gpus.empty()) gpus_of_ranks_[command.rank] = std::move(gpus);
+  }
 }
 
 RankCommand AgentAttempt::command_of(int rank) const {
@@ -280,9 +289,10 @@ void AgentAttempt::on(const agent_event::RankEnded& event) {
 // Measurements are made outside of the loop, so they may arrive before the start of a rank or after
 // its end.
 void AgentAttempt::on(const agent_event::RanksMeasured& event) {
-  for (const UsageOfRank& each : event.ranks) {
+  for (UsageOfRank each : event.ranks) {
     const auto rank = ranks_.find(each.rank);
     if (rank == ranks_.end() || rank->second != RankState::alive) continue;
+    add_gpu_use(each, gpus_of_ranks_, event.gpus);
     const auto [known, is_new] = usage_.try_emplace(each.rank, each.usage);
     if (!is_new && known->second == each.usage) continue;
     known->second = each.usage;

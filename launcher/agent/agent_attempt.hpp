@@ -126,6 +126,7 @@ class AgentAttempt {
   void state_fact(Message message);
   RankCommand complete(const RankCommand& command, int threads) const;
   void bind_ranks();
+  void find_gpus_of_ranks();
   std::size_t position_of(int rank) const;
   void send_leases(std::vector<LeaseHolder> blockers);
   void finish();
@@ -143,6 +144,7 @@ class AgentAttempt {
   HostGpus gpus_;
   CpuTopology cpus_;
   CpuShares cpu_shares_;  ///< in the order of the prepared ranks; set when they are told to start
+  GpusOfRanks gpus_of_ranks_;  ///< likewise
   std::map<int, RankState> ranks_;
   bool has_started_ = false;
   bool is_reading_paused_ = false;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "launcher/agent/cpu_binding.hpp"
+#include "launcher/agent/gpu_use.hpp"
 #include "launcher/agent/spool.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/wire/message.hpp"
@@ -133,10 +134,11 @@ struct RankEnded {
   std::optional<RankUsage> usage = {};
   std::string parent_end = {};  ///< likewise
 };
-/// What running ranks use now.
+/// What running ranks use now, and what the GPUs of the host do; empty: not known.
 struct RanksMeasured {
   std::vector<UsageOfRank> ranks;
   AttemptId of = {};
+  std::vector<GpuUse> gpus = {};
 };
 /// Every process of the attempt is gone, and every pipe has been read to its end.
 struct TreeKilled {
@@ -233,6 +235,10 @@ struct StartRank {
 struct ReleasePorts {
   AttemptId of = {};
 };
+/// The attempt has GPUs of NVIDIA: say in RanksMeasured what they do, until KillTree.
+struct WatchGpus {
+  AttemptId of = {};
+};
 /// Make the stop file of the attempt, which tells its ranks to end. Later signals wait until the
 /// file exists, cannot be made, or has taken too long.
 struct MakeStopFile {
@@ -277,7 +283,7 @@ using AgentAction =
                  agent_action::CheckHost, agent_action::FindContext, agent_action::TakeContext,
                  agent_action::ProbeHosts, agent_action::TakeLeases, agent_action::DropLeases,
                  agent_action::EndLeases, agent_action::ConfirmLeases, agent_action::StartRank,
-                 agent_action::ReleasePorts, agent_action::MakeStopFile,
+                 agent_action::ReleasePorts, agent_action::WatchGpus, agent_action::MakeStopFile,
                  agent_action::TerminateRank, agent_action::KillTree, agent_action::ForgetAttempt,
                  agent_action::PauseReading, agent_action::ResumeReading, agent_action::Leave>;
 

@@ -210,14 +210,12 @@ std::vector<int> at(const std::vector<int>& all, const std::vector<int>& positio
   return some;
 }
 
-// The numbers of a rank's own devices. The variable lists devices of the host;
-// TRAIN_DEVICE_INDICES are positions in that list.
+}  // namespace
+
 std::vector<int> devices_in(const std::vector<EnvironmentEntry>& environment, const char* visible) {
   return at(numbers_in(value_of(environment, visible)),
             numbers_in(value_of(environment, "TRAIN_DEVICE_INDICES")));
 }
-
-}  // namespace
 
 CpuShares share_cpus(const CpuTopology& topology, const RanksOnHost& ranks,
                      const CpuBindingRule& rule) {

@@ -66,6 +66,11 @@ struct RanksOnHost {
 CpuShares share_cpus(const CpuTopology& topology, const RanksOnHost& ranks,
                      const CpuBindingRule& rule);
 
+/// The numbers of a rank's own devices, from its environment with the values that are known only at
+/// launch: those of the list `visible`, such as "CUDA_VISIBLE_DEVICES", at the positions that
+/// TRAIN_DEVICE_INDICES has. Empty: it has none of them.
+std::vector<int> devices_in(const std::vector<EnvironmentEntry>& environment, const char* visible);
+
 /// What these ranks have on a host. `environments`: of each rank, with the values that are known
 /// only at launch; they name the rank's GPUs. If some rank has no GPU there, the slots are the
 /// places that `rule` has.

@@ -253,7 +253,7 @@ void Run::receive(int host, const message::RankEnded& m) {
   rank->core = m.core;
   rank->ended_with_parent = !m.parent_end.empty();
   if (m.usage) rank->usage = m.usage;
-  if (rank->usage) rank->usage->memory.reset();
+  if (rank->usage) *rank->usage = rank->usage->in_total();
   rank->at = align(host, m.at);
   align_later(host, m.rank, m.at);
   rank_is_over(host);

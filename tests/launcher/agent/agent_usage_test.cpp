@@ -13,8 +13,8 @@ namespace {
 constexpr RankUsage usage{3s, 10, 20};
 
 struct UsageBench : Bench {
-  void measure(std::vector<UsageOfRank> ranks) {
-    on(agent_event::RanksMeasured{std::move(ranks)});
+  void measure(std::vector<UsageOfRank> ranks, std::vector<GpuUse> gpus = {}) {
+    on(agent_event::RanksMeasured{std::move(ranks), {}, std::move(gpus)});
     CHECK(last.empty());
   }
   /// What is told after a ping of a launcher that has all that was said before `heard`.
@@ -97,4 +97,42 @@ TEST_CASE("a launcher that has attached anew is told what ranks use, and have us
   b.connect();
   CHECK(said<message::RankEnded>(b.last)->usage == ended.usage);
   CHECK(b.told({}) == std::vector<UsageOfRank>{{4, {5s, 1, 20}}});
+}
+
+TEST_CASE("GPUs are watched where ranks have some, and their use is told with that of the ranks") {
+  UsageBench b;
+  b.connect();
+  message::Prepare prepare{"taskid", {}, 1, {}, 7s, 0ms, 0ms};
+  for (const int rank : {4, 5, 6}) prepare.ranks.push_back({rank, {"true", {}}, "/", {}});
+  prepare.ranks[0].environment = {{"CUDA_VISIBLE_DEVICES", "2,3", AtLaunch::no, false},
+                                  {"TRAIN_DEVICE_INDICES", "1", AtLaunch::no, false}};
+  prepare.ranks[1].environment = {{"CUDA_VISIBLE_DEVICES", "0,1", AtLaunch::cuda_devices, false},
+                                  {"TRAIN_DEVICE_INDICES", "0", AtLaunch::no, false}};
+  b.say(prepare);
+  agent_event::HostChecked checked{{}, {29'500}, "/tmp/run"};
+  checked.gpus.cuda = {1, 2, 3};
+  b.on(checked);
+  message::Go go{"10.0.0.1", 29'500};
+  go.slots = SlotMeaning::cuda;
+  b.say(go);
+  CHECK(has<agent_action::WatchGpus>(b.last));
+  for (const int rank : {4, 5, 6}) b.on(agent_event::RankStarted{rank, 100 + rank});
+  b.measure({{4, usage}, {5, usage}, {6, usage}}, {{1, 20, 1'000}, {2, 30, 2'000}, {3, {}, 3'000}});
+  const auto told = b.told({});
+  REQUIRE(told.size() == 3);
+  CHECK_FALSE(told[0].usage.gpu);
+  CHECK(told[0].usage.gpu_memory == 3'000);
+  CHECK(told[1].usage.gpu == 200);
+  CHECK(told[1].usage.gpu_memory == 1'000);
+  CHECK(told[2].usage == usage);
+  b.now += 2s;  // the driver answers no more
+  b.measure({{4, usage}, {5, usage}, {6, usage}});
+  CHECK(b.told(b.now) == std::vector<UsageOfRank>{{4, usage}, {5, usage}});
+}
+
+TEST_CASE("GPUs are not watched where no rank has any") {
+  UsageBench b;
+  b.make_ready({4});
+  b.say(message::Go{"10.0.0.1", 29'500});
+  CHECK_FALSE(has<agent_action::WatchGpus>(b.last));
 }

@@ -136,6 +136,7 @@ class FakeHost {
   void perform(const agent_action::DropLeases&) {}
   void perform(const agent_action::EndLeases& action);
   void perform(const agent_action::ConfirmLeases&) {}
+  void perform(const agent_action::WatchGpus&) {}
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
   void perform(const agent_action::Spool& action);
