@@ -27,6 +27,13 @@ void fields(auto& f, Described<UsageSample> auto& sample) {
   f.number("attempt", sample.attempt);
   f.list_as("cpu", sample.cpu, most_sampled_ranks, json_of_value, value_of_json);
   f.list_as("memory", sample.memory, most_sampled_ranks, json_of_value, value_of_json);
+  // Earlier versions have none.
+  const auto optional = [&](const char* name, auto& values) {
+    f.optional(name, !values.empty(),
+               [&] { f.list_as(name, values, most_sampled_ranks, json_of_value, value_of_json); });
+  };
+  optional("gpu", sample.gpu);
+  optional("gpu_memory", sample.gpu_memory);
 }
 
 std::string encode_sample(const UsageSample& sample) { return line_of_fields(sample); }

@@ -25,6 +25,9 @@ struct UsageSample {
   int attempt = 0;
   Values cpu = {};     ///< thousandths of a CPU in use since the measurement before
   Values memory = {};  ///< bytes
+  // Empty where nothing is known of GPUs.
+  Values gpu = {};         ///< thousandths of a GPU in use
+  Values gpu_memory = {};  ///< bytes of the memory of GPUs
 
   bool operator==(const UsageSample&) const = default;
 };

@@ -21,6 +21,11 @@ UsageSample::Values spread_of(const UsageSample::Values& values) {
   return {known.front(), known[known.size() / 2], known.back()};
 }
 
+bool is_any_known(const UsageSample::Values& values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](const auto& value) { return value.has_value(); });
+}
+
 }  // namespace
 
 void UsageSampler::used(int rank, const RankUsage& usage, Instant now) {
@@ -43,18 +48,23 @@ void UsageSampler::used(int rank, const RankUsage& usage, Instant now) {
 
 UsageSample UsageSampler::sample(Instant now) const {
   UsageSample sample;
-  sample.cpu.resize(static_cast<std::size_t>(ranks_));
-  sample.memory.resize(static_cast<std::size_t>(ranks_));
+  for (UsageSample::Values* values : {&sample.cpu, &sample.memory, &sample.gpu, &sample.gpu_memory})
+    values->resize(static_cast<std::size_t>(ranks_));
   for (const auto& [rank, used] : used_) {
     if (rank < 0 || rank >= ranks_) continue;
     const auto index = static_cast<std::size_t>(rank);
     const bool is_silent = used.cpu && now - used.at > silent_gaps * used.gap;
     sample.cpu[index] = is_silent ? std::optional<std::int64_t>(0) : used.cpu;
     sample.memory[index] = static_cast<std::int64_t>(*used.usage.memory);
+    sample.gpu[index] = used.usage.gpu;
+    if (used.usage.gpu_memory)
+      sample.gpu_memory[index] = static_cast<std::int64_t>(*used.usage.gpu_memory);
   }
+  for (UsageSample::Values* values : {&sample.gpu, &sample.gpu_memory})
+    if (!is_any_known(*values)) values->clear();
   if (sample.cpu.size() <= most_sampled_ranks) return sample;
-  sample.cpu = spread_of(sample.cpu);
-  sample.memory = spread_of(sample.memory);
+  for (UsageSample::Values* values : {&sample.cpu, &sample.memory, &sample.gpu, &sample.gpu_memory})
+    if (!values->empty()) *values = spread_of(*values);
   return sample;
 }
 

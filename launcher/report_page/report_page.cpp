@@ -188,7 +188,7 @@ std::string report_page(const TaskReport& report) {
                    time_line_to_html(report.start) + table_to_html(report.starts));
   page.add_section("metrics", "Metrics",
                    charts_html(report.metrics, "metric", report.metrics_remark));
-  page.add_section("usage", "CPUs and memory", charts_html(report.usage, "usage", ""));
+  page.add_section("usage", "Resources in use", charts_html(report.usage, "usage", ""));
   page.add_section("trials", "Trials", table_to_html(report.trials));
   page.add_section("ranks", "Ranks", table_to_html(report.ranks));
   page.add_section(

@@ -49,6 +49,16 @@ double largest_of(const std::vector<UsageSample>& samples,
   return static_cast<double>(largest);
 }
 
+// In MiB or GiB, as the largest value needs.
+Quantities bytes_of(const std::vector<UsageSample>& samples,
+                    UsageSample::Values UsageSample::*values, std::string_view name) {
+  constexpr double mebibyte = 1 << 20;
+  constexpr double gibibyte = 1 << 30;
+  const bool is_large = largest_of(samples, values) >= gibibyte;
+  return {values, is_large ? gibibyte : mebibyte,
+          fmt::format("{}, {}", name, is_large ? "GiB" : "MiB")};
+}
+
 MetricChart chart_of_usage(const TaskRecord& task, const std::vector<UsageSample>& samples,
                            const Quantities& drawn) {
   const bool is_band = task.world_size > static_cast<int>(most_sampled_ranks);
@@ -86,14 +96,12 @@ MetricChart chart_of_usage(const TaskRecord& task, const std::vector<UsageSample
 
 std::vector<MetricChart> usage_charts(const TaskRecord& task,
                                       const std::vector<UsageSample>& samples) {
-  constexpr double mebibyte = 1 << 20;
-  constexpr double gibibyte = 1 << 30;
   if (samples.empty()) return {};
-  const bool is_large = largest_of(samples, &UsageSample::memory) >= gibibyte;
   std::vector<MetricChart> charts;
   for (const Quantities& drawn : {Quantities{&UsageSample::cpu, 1'000, "CPUs in use"},
-                                  Quantities{&UsageSample::memory, is_large ? gibibyte : mebibyte,
-                                             is_large ? "memory, GiB" : "memory, MiB"}}) {
+                                  bytes_of(samples, &UsageSample::memory, "memory"),
+                                  Quantities{&UsageSample::gpu, 1'000, "GPUs in use"},
+                                  bytes_of(samples, &UsageSample::gpu_memory, "GPU memory")}) {
     MetricChart chart = chart_of_usage(task, samples, drawn);
     if (!chart.lines.empty()) charts.push_back(std::move(chart));
   }

@@ -9,9 +9,9 @@
 
 namespace train {
 
-/// Charts of the CPUs and the memory in use, over the time since the task was launched: a line for
-/// each rank and attempt, or, of more than `most_sampled_ranks`, the median and a band from the
-/// least to the most. A chart without values is left out.
+/// Charts of the CPUs and the memory in use, and of GPUs and their memory, over the time since the
+/// task was launched: a line for each rank and attempt, or, of more than `most_sampled_ranks`, the
+/// median and a band from the least to the most. A chart without values is left out.
 std::vector<MetricChart> usage_charts(const TaskRecord& task,
                                       const std::vector<UsageSample>& samples);
 

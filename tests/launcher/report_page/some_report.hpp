@@ -37,6 +37,8 @@ inline std::vector<MetricChart> some_usage(int ranks) {
     for (int line = 0; line < drawn; ++line) {
       sample.cpu.push_back(500 + 400 * line + 90 * (i * (line + 3) % 7));
       sample.memory.push_back((std::int64_t{200} + 30 * line + i / 4) << 20);
+      sample.gpu.push_back(i < 5 ? 0 : 820 + 10 * (i * (line + 2) % 17));
+      sample.gpu_memory.push_back((std::int64_t{i < 5 ? 1 : 61} + line) << 30);
     }
     samples.push_back(std::move(sample));
   }

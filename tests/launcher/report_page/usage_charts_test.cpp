@@ -53,3 +53,18 @@ TEST_CASE("without samples there are no charts, and without values none of them"
   REQUIRE(charts.size() == 1);
   CHECK(charts[0].metric_name == "memory, MiB");
 }
+
+TEST_CASE("GPUs and their memory are drawn where they are known") {
+  const auto charts = usage_charts(
+      task_of(1), {{1'005'000, 0, {500}, {1 << 20}, {}, {}},
+                   {1'010'000, 0, {500}, {1 << 20}, {970}, {std::int64_t{60} << 30}},
+                   {1'015'000, 0, {500}, {1 << 20}, {std::nullopt}, {std::int64_t{61} << 30}}});
+  REQUIRE(charts.size() == 4);
+  CHECK(charts[2].metric_name == "GPUs in use");
+  REQUIRE(charts[2].lines.size() == 1);
+  REQUIRE(charts[2].lines[0].points.size() == 1);
+  CHECK(charts[2].lines[0].points[0].metric == 0.97);
+  CHECK(charts[3].metric_name == "GPU memory, GiB");
+  REQUIRE(charts[3].lines[0].points.size() == 2);
+  CHECK(charts[3].lines[0].points[1].metric == 61);
+}
