@@ -65,6 +65,21 @@ std::string ranks_text(const LaunchStatus& status) {
   return text;
 }
 
+std::string size_text(std::uint64_t bytes) {
+  return memory_use_text(static_cast<std::int64_t>(bytes));
+}
+
+// "5.2 of 8 GPUs, 310.0 GiB"; empty: nothing is known of them.
+std::string gpus_text(const LaunchStatus& status) {
+  std::string text;
+  if (status.gpus)
+    text = fmt::format("{:.1f} of {}", *status.gpus, counted(status.slots_with_gpus, "GPU"));
+  if (status.gpu_memory)
+    text += text.empty() ? size_text(*status.gpu_memory) + " of GPUs"
+                         : ", " + size_text(*status.gpu_memory);
+  return text;
+}
+
 std::string summary(const LaunchStatus& status) {
   const std::string elapsed = format_duration(status.elapsed.count());
   if (status.phase == LaunchStatus::Phase::stopping)
@@ -84,9 +99,9 @@ std::string summary(const LaunchStatus& status) {
     text += "; out of reach: " + escaped(summarize_hosts(*hosts));
   if (const std::string numbers = numbers_of(status.last_report); !numbers.empty())
     text += "; " + numbers;
+  if (const std::string gpus = gpus_text(status); !gpus.empty()) text += "; " + gpus;
   if (status.cpus) text += fmt::format("; {:.1f} CPUs", *status.cpus);
-  if (status.memory)
-    text += fmt::format("; {}", memory_use_text(static_cast<std::int64_t>(*status.memory)));
+  if (status.memory) text += "; " + size_text(*status.memory);
   return text;
 }
 

@@ -21,10 +21,13 @@ struct LaunchStatus {
   std::chrono::milliseconds elapsed{0};  ///< since the attempt has begun; while running, since Go
   int restart = 0;
   int max_restarts = 0;
-  std::string last_report;              ///< of rank 0: a JSON object on one line; empty: none
-  std::optional<double> cpus;           ///< cores that the ranks have used lately
-  std::optional<std::uint64_t> memory;  ///< bytes of all ranks
-  std::vector<std::string> unfinished;  ///< lines that ranks rewrite, such as progress bars
+  std::string last_report;                  ///< of rank 0: a JSON object on one line; empty: none
+  std::optional<double> cpus;               ///< cores that the ranks have used lately
+  std::optional<std::uint64_t> memory;      ///< bytes of all ranks
+  std::optional<double> gpus;               ///< GPUs in use now
+  int slots_with_gpus = 0;                  ///< GPUs of the ranks of which that is known
+  std::optional<std::uint64_t> gpu_memory;  ///< bytes in use of those
+  std::vector<std::string> unfinished;      ///< lines that ranks rewrite, such as progress bars
 };
 
 /// One row for each progress bar, one for the hosts that are not ready while starting, and a last

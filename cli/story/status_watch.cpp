@@ -2,8 +2,11 @@
 #include "cli/story/status_watch.hpp"
 
 #include <array>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "config_schema/text/text.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/task/task.hpp"
 
@@ -68,7 +71,23 @@ std::optional<LaunchStatus> StatusWatch::look(const ControlStatus& seen, const T
   status.max_restarts = seen.max_restarts;
   if (!task.attempts.empty()) status.last_report = task.attempts.back().last_report;
   add_usage(seen, now, status);
+  add_gpus(seen, task, status);
   return status;
+}
+
+// Ranks may share a GPU: each has a part of its use.
+void StatusWatch::add_gpus(const ControlStatus& seen, const TaskRecord& task,
+                           LaunchStatus& status) {
+  std::set<std::pair<std::string_view, std::string_view>> gpus;  // host and slot
+  for (const auto& [rank, usage] : seen.usage) {
+    if (usage.gpu_memory) status.gpu_memory = status.gpu_memory.value_or(0) + *usage.gpu_memory;
+    if (!usage.gpu || static_cast<std::size_t>(rank) >= task.ranks.size()) continue;
+    constexpr double thousandths = 1'000;
+    status.gpus = status.gpus.value_or(0) + static_cast<double>(*usage.gpu) / thousandths;
+    const RankRecord& record = task.ranks[static_cast<std::size_t>(rank)];
+    for (const std::string_view slot : split(record.slots, ',')) gpus.emplace(record.host, slot);
+  }
+  status.slots_with_gpus = static_cast<int>(gpus.size());
 }
 
 // Hosts report the CPU time of ranks every few seconds; between two reports the mean is known.

@@ -24,6 +24,7 @@ class StatusWatch {
 
  private:
   void add_usage(const ControlStatus& seen, Instant now, LaunchStatus& status);
+  static void add_gpus(const ControlStatus& seen, const TaskRecord& task, LaunchStatus& status);
 
   /// The CPU time of a rank when its host last reported it, and the cores that it used before.
   struct Used {

@@ -228,6 +228,114 @@ is_stopped_while_it_waits() {
     expect_idle 2 node02
 }
 
+# start_at_terminal [REGEX ACTION]... -- COMMAND...: it is left running at a terminal of the head: see screen.py.
+start_at_terminal() {
+    cp "$(dirname "$0")/../cli/screen.py" "$shared/"
+    start_on_head env TERM=xterm python3 /srv/shared/screen.py 120 24 "$@"
+}
+
+watchers() { on "$1" "pgrep -fc '^train-devices watch'"; }
+watches() { [ "$(watchers "$1")" = "$2" ]; }
+until_end='until [ -e /srv/shared/end ]; do sleep 0.05; done'
+at_once=(--set wait_for_gpu=false) # their memory is never free here
+four=(-H 'node01:2,node02:2' -n 4 "${at_once[@]}")
+# The folder of the last task.
+task_folder() { on head 'ls -dt ~/.local/state/train/tasks/*/ | head -n 1'; }
+samples_have() { on head "grep -Eqs '$1' $(task_folder)usage.jsonl"; }
+shown='[0-9.]+s; 3\.2 of 4 GPUs, 60\.0 GiB; [0-9.]+ CPUs; '
+
+gpus_are_shown() {
+    pretend node01 FAKE_NVML_FACTS busy=60,used=11
+    pretend node02 FAKE_NVML_FACTS busy=100,used=21
+    rm -f "$shared/end" "$shared/seen"
+    start_at_terminal "hosts, $shown" show . 'touch /srv/shared/seen' -- \
+        "$train" launch "${four[@]}" -- /bin/sh -c "$until_end"
+    within 60 "the GPUs in use are shown" test -e "$shared/seen"
+    for host in node01 node02; do expect_equal "programs that watch GPUs of $host" 1 "$(watchers "$host")"; done
+    within 60 "they are recorded" samples_have '"gpu":\[600,600,1000,1000\],"gpu_memory":\[10737418240,10737418240,21474836480,'
+    touch "$shared/end"
+    await_launch 60
+    expect_status 0
+    expect_out "^\| 4 ranks on 2 hosts, $shown"
+    expect_idle 2 head node01 node02
+    local id
+    id=$(basename "$(task_folder)")
+    on head "cd /tmp && /srv/shared/bin/train task report $id && grep -o '<h3>[^<]*</h3>' train-$id.html" >"$work/out" 2>&1
+    expect_out '^<h3>GPUs in use</h3>$'
+    expect_out '^<h3>GPU memory, GiB</h3>$'
+}
+
+# Of a task that another process drives.
+gpus_are_shown_where_it_is_attached() {
+    rm -f "$shared/end"
+    launch -d "${four[@]}" -- /bin/sh -c "$until_end"
+    expect_status 0
+    start_at_terminal "hosts, $shown" show . 'touch /srv/shared/end' -- "$train" task attach "$(basename "$(task_folder)")"
+    await_launch 120
+    expect_status 0
+    expect_out "^\| 4 ranks on 2 hosts, $shown"
+    expect_idle 10 head node01 node02
+}
+
+# Trials of a search have GPUs of a host at the same time, and one process asks for all of them.
+one_asks_for_all_trials() {
+    rm -f "$shared/end"
+    printf '%s\n' 'hyperparameters: {x: {type: categorical, vals: [1, 2]}}' 'searcher: {name: grid, metric: loss}' \
+        "entrypoint: '$until_end; train report loss=1'" 'resources: {slots_per_trial: 1}' \
+        'wait_for_gpu: false' >"$shared/search.yaml"
+    launch_start -H node01:2 /srv/shared/search.yaml
+    within 60 "both trials run" on node01 '[ "$(pgrep -fc "^[^ ]*sh -c until")" = 2 ]'
+    within 60 "a program watches GPUs" watches node01 1
+    touch "$shared/end"
+    await_launch 60
+    expect_status 0
+    expect_idle 2 node01
+}
+
+# A driver that hangs costs the numbers alone. What hangs does not see that its agent is gone.
+gpus_hang() {
+    pretend node02 FAKE_NVML_HANG nvmlDeviceGetUtilizationRates
+    rm -f "$shared/end"
+    launch_start -H 'node01:1,node02:1' -n 2 "${at_once[@]}" -- /bin/sh -c "$until_end"
+    within 60 "the program that hangs is there" watches node02 1
+    within 60 "what is known is recorded" samples_have '"gpu":\[600,null\]'
+    touch "$shared/end"
+    await_launch 60
+    expect_status 0
+    expect_idle 2 node01 node02
+}
+
+killed_agent() {
+    rm -f "$shared/end"
+    launch_start -H 'node02:1' -n 1 "${at_once[@]}" -- /bin/sh -c "$until_end"
+    within 60 "a program watches GPUs" watches node02 1
+    on node02 'kill -9 "$(ps -o ppid= -p "$(pgrep -f "^train-devices watch")" | tr -d " ")"'
+    await_launch 60
+    expect_status 76
+    expect_idle 10 node02
+    expect_equal "programs that watch GPUs" 0 "$(watchers node02)"
+}
+killed_agents() {
+    killed_agent  # the driver hangs
+    pretend node02 FAKE_NVML_HANG
+    killed_agent
+}
+
+# Its end is not that of an attempt.
+killed_watcher() {
+    rm -f "$shared/end"
+    launch_start -H 'node01:1,node02:1' -n 2 "${at_once[@]}" -- /bin/sh -c "$until_end"
+    within 60 "all GPUs are known" samples_have '"gpu":\[600,1000\]'
+    on node02 'pkill -9 -f "^train-devices watch"'
+    within 60 "those of one host are not known any more" samples_have '"gpu":\[600,null\]'
+    expect_equal "programs that watch GPUs" 0 "$(watchers node02)"
+    touch "$shared/end"
+    await_launch 60
+    expect_status 0
+    pretend node01 FAKE_NVML_FACTS
+    pretend node02 FAKE_NVML_FACTS
+}
+
 install_library
 test_case "GPUs that are well are described, and nothing is said of them" healthy
 test_case "a GPU that is lost is named with its next step, and can be left out" lost
@@ -244,4 +352,10 @@ test_case "a restart waits until the memory of its GPU is free" waits_for_memory
 test_case "the next task waits until the memory of its GPU is free" next_task_waits
 test_case "a start waits for memory no longer than it may" waits_no_longer_than_it_may
 test_case "a launch that waits for memory is stopped at once" is_stopped_while_it_waits
+test_case "GPUs in use are shown at a terminal, recorded and drawn" gpus_are_shown
+test_case "task attach shows them as well" gpus_are_shown_where_it_is_attached
+test_case "one program asks for all trials of a host" one_asks_for_all_trials
+test_case "a driver that hangs costs the use of its GPUs alone" gpus_hang
+test_case "nothing watches GPUs once the agent was killed, even where the driver hangs" killed_agents
+test_case "a program that watches GPUs may be killed, and nothing else ends" killed_watcher
 finish

@@ -49,6 +49,23 @@ TEST_CASE("a run is summed up in a row") {
              "15.8 CPUs; 3.0 GiB"});
 }
 
+TEST_CASE("GPUs are shown before CPUs, as far as they are known") {
+  LaunchStatus status = running_status();
+  status.cpus = 1.5;
+  status.gpus = 5.24;
+  status.slots_with_gpus = 8;
+  status.gpu_memory = std::uint64_t{310} << 30;
+  CHECK(launch_status_rows(status) ==
+        Rows{"16 ranks on 2 hosts, 3m12s; 5.2 of 8 GPUs, 310.0 GiB; 1.5 CPUs"});
+  status.gpus.reset();
+  CHECK(launch_status_rows(status) ==
+        Rows{"16 ranks on 2 hosts, 3m12s; 310.0 GiB of GPUs; 1.5 CPUs"});
+  status.gpu_memory.reset();
+  status.gpus = 0;
+  status.slots_with_gpus = 1;
+  CHECK(launch_status_rows(status) == Rows{"16 ranks on 2 hosts, 3m12s; 0.0 of 1 GPU; 1.5 CPUs"});
+}
+
 TEST_CASE("reports that are no numbers are not shown, and names of metrics are escaped") {
   LaunchStatus status = running_status();
   for (const char* report : {"", "[1]", "{", R"({"loss": null, "text": "x"})"}) {

@@ -70,3 +70,29 @@ TEST_CASE("cores are those between two reports of a host, and memory is that of 
   CHECK_FALSE(found->cpus);
   CHECK(found->memory == 50);
 }
+
+TEST_CASE("GPUs in use are those of all ranks, and one that ranks share counts once") {
+  StatusWatch watch;
+  ControlStatus status = seen("running", "running", "running");
+  TaskRecord task;
+  task.world_size = 3;
+  for (const auto& [host, slots] : {std::pair("n1", "0,1"), std::pair("n2", "0"), {"n2", "0"}}) {
+    RankRecord& rank = task.ranks.emplace_back();
+    rank.host = host;
+    rank.slots = slots;
+  }
+  status.usage = {{0, {0s, 1, 1, 1'900, 1'000}}, {1, {0s, 1, 1}}, {2, {0s, 1, 1}}};
+  auto found = watch.look(status, task, 100s);
+  CHECK(found->gpus == 1.9);
+  CHECK(found->slots_with_gpus == 2);
+  CHECK(found->gpu_memory == 1'000);
+  status.usage = {{0, {0s, 1, 1}}, {1, {0s, 1, 1, 250, 10}}, {2, {0s, 1, 1, 250, 10}}};
+  found = watch.look(status, task, 101s);
+  CHECK(found->gpus == 0.5);
+  CHECK(found->slots_with_gpus == 1);
+  CHECK(found->gpu_memory == 20);
+  status.usage = {{0, {0s, 1, 1}}};
+  found = watch.look(status, task, 102s);
+  CHECK_FALSE(found->gpus);
+  CHECK_FALSE(found->gpu_memory);
+}
