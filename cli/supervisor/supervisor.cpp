@@ -37,6 +37,7 @@
 #include "cli/supervisor/adopted_context.hpp"
 #include "cli/supervisor/adopted_logs.hpp"
 #include "cli/supervisor/host_sweep.hpp"
+#include "cli/supervisor/job_end.hpp"
 #include "cli/supervisor/task_control.hpp"
 #include "cli/surroundings/time_text.hpp"
 #include "cli/terminal/talk.hpp"
@@ -492,6 +493,9 @@ class Supervisor {
     if (adopted_logs_) adopted_logs_->finish(count_limit);
     story_.end(outcome);
     record_outcome(task, outcome, trial_of_outcome());
+    const std::string end_of_job =
+        outcome.succeeded ? std::string() : words_on_end_of_job(s_.hosts);
+    if (!end_of_job.empty()) task.cause += "; " + end_of_job;
     if (search_) print(search_story_->summary());
     const std::set<int> unsettled_before = unsettled_hosts();
     keeper_.keep_unsettled(unsettled_before);  // unrecorded hosts count as unsettled
@@ -520,8 +524,11 @@ class Supervisor {
     events_.finish(events_limit);
     terminal_.flush();
     const TerminalText words = last_words(outcome, trial_of_outcome(), *shown_, task);
-    if (!found.empty() && !words.empty()) found += "\n";
-    return {exit_code_of(outcome), found + words, is_recorded, verdict_of(answers)};
+    for (const TerminalText& more : {terminal_text("{}", end_of_job), words}) {
+      if (!found.empty() && !more.empty()) found += "\n";
+      found += more;
+    }
+    return {exit_code_of(outcome), found, is_recorded, verdict_of(answers)};
   }
 
   static constexpr std::chrono::seconds longest_reach{15};

@@ -19,7 +19,7 @@ namespace train {
 
 /// How a host is reached.
 enum class TransportKind {
-  automatic,  ///< local if the host is this machine, else over SSH
+  automatic,  ///< local if the host is this machine, else by its command or over SSH
   local,      ///< a child process of the launcher
   ssh,        ///< libssh2, if it can serve the host
   openssh,    ///< a process of OpenSSH's client
@@ -59,8 +59,8 @@ struct Host {
   std::optional<int> port;    ///< nothing: ssh's default
   std::string identity_file;  ///< empty: ssh's defaults
   TransportKind transport = TransportKind::automatic;
-  /// Of the transport `command`, else empty: what runs a shell on the host, with `{host}` and other
-  /// words to be filled in.
+  /// What runs a shell on the host, with `{host}` and other words to be filled in. Of the transport
+  /// `command`; of `auto` in a scheduler's job, where it counts unless the host is this machine.
   std::vector<std::string> command;
   std::optional<int> slots;  ///< declared slots; nothing: not declared
   SlotType slot_type = SlotType::automatic;

@@ -28,7 +28,8 @@ struct ThisMachine {
 };
 
 /// Settles how hosts are reached: a host with transport `auto` and an address of this machine
-/// (`addresses`) gets `local`; every host that is not `local` then gets `remote`, if given.
+/// (`addresses`) gets `local`; every host that is not `local` then gets `remote`, if given, else
+/// `command` if it has one. Other hosts lose their command.
 HostInventory reached_inventory(HostInventory declared, const std::set<std::string>& addresses,
                                 std::optional<TransportKind> remote = {});
 

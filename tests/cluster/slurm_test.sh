@@ -35,10 +35,14 @@ use_slurm() {
     "$slurm" up "$@" || exit 1
 }
 
-# submit OPTION... -- COMMAND...: a batch job whose script becomes the command; sets `job`.
+# submit OPTION... -- COMMAND...: a batch job whose script becomes the command; sets `job`. -N2 and -N3 are
+# the first nodes: others are free while these are cleaned of a job.
 submit() {
     local options=()
-    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    while [ "$1" != -- ]; do
+        case $1 in -N[23]) options+=(--nodelist "node[01-0${1#-N}]") ;; *) options+=("$1") ;; esac
+        shift
+    done
     shift
     printf '#!/bin/bash\nmodule=loaded; export module\ncd /tmp\nexec %s\n' "${*@Q}" >"$shared/job.sh"
     rm -f "$shared"/{out,err}
@@ -146,9 +150,46 @@ cancelled() {
     end_of_job 60
     expect_job_state CANCELLED
     expect_equal "ranks that were told" 3 "$(grep -c 'told$' "$work/out")"
+    expect_err "^train: Slurm ends job $job: it was cancelled$"
+    # Without cgroups Slurm signals the ranks as well, and their own end may come first.
+    [ "$tracking" = plain ] || expect_err '^train: failed: interrupted: stopped by SIGTERM \(exit 143\)$'
     expect_free 10
 }
 has_begun() { [ "$(grep -cs 'begun$' "$shared/out")" = "$1" ]; }
+
+# shellcheck disable=SC2016
+out_of_time() {
+    submit -N2 --ntasks-per-node=1 --time=1 -- "$train" launch -- /bin/bash -c \
+        'trap "echo told; exit 3" TERM; echo begun; while :; do sleep 0.1; done' || return
+    end_of_job 300
+    expect_job_state TIMEOUT
+    expect_equal "ranks that were told" 2 "$(grep -c 'told$' "$work/out")"
+    expect_err "^train: Slurm ends job $job: its limit of time is over$"
+}
+
+requeued() {
+    submit -N2 --ntasks-per-node=1 --requeue --open-mode=append -- "$train" launch -- /bin/sh -c "echo begun; $forever" || return
+    eventually 30 has_begun 2 || note_failure "the ranks do not begin"
+    on head "scontrol requeue $job"
+    eventually 30 err_of_job_has "^train: Slurm ends job $job: it goes back into the queue$" ||
+        note_failure "what the job says: $(cat "$shared/err")"
+    on head "scancel $job"
+    end_of_job 60
+    expect_free 10
+}
+err_of_job_has() { grep -Eqs -- "$1" "$shared/err"; }
+
+preempted() {
+    local first
+    submit -N2 --ntasks-per-node=1 --partition=low -- "$train" launch -- /bin/sh -c "echo begun; $forever" || return
+    first=$job
+    eventually 30 has_begun 2 || note_failure "the ranks do not begin"
+    cp "$shared/err" "$work/first"
+    on head "sbatch --parsable -N4 --exclusive --partition=high -o /dev/null --wrap true" >/dev/null
+    eventually 60 err_of_job_has "^train: Slurm ends job $first: a job of higher priority takes its place$" ||
+        note_failure "what the job says: $(cat "$shared/err")"
+    expect_free 60
+}
 
 # The launcher is on no host of the job.
 # shellcheck disable=SC2016
@@ -221,10 +262,10 @@ failing_rank() {
 
 # shellcheck disable=SC2016
 components() {
-    submit -N1 --ntasks-per-node=1 : -N2 --ntasks-per-node=2 -- "$train" launch -- /bin/sh -c 'echo "$(hostname)"' || return
+    submit -N1 --ntasks-per-node=1 : --nodes=2 --ntasks-per-node=2 -- "$train" launch -- /bin/sh -c 'echo "$(hostname)"' || return
     end_of_job 60
     expect_job_state COMPLETED
-    expect_equal "hosts of the ranks" "node01 node02 node02 node03 node03" "$(sort "$work/out" | sed 's/.* //' | xargs)"
+    expect_equal "ranks of each host" "1 2 2" "$(sed 's/.* //' "$work/out" | sort | uniq -c | awk '{ print $1 }' | sort | xargs)"
 }
 
 digits() {
@@ -253,14 +294,20 @@ without_srun() {
     expect_err 'over SSH, since there is no srun in \$PATH'
 }
 
-options=(--node '* Gres=gpu:a100:4' --conf SlurmdTimeout=15)
-if [ "${2:-}" = --slow ]; then options+=(--plain); else start_slow_cases "$1"; trap 'end_slow_cases; "$slurm" down; leave_cluster' EXIT; fi
+tracking=cgroup
+options=(--node '* Gres=gpu:a100:4' --conf SlurmdTimeout=15 --conf PreemptType=preempt/partition_prio
+    --conf PreemptMode=CANCEL --partition 'low PriorityTier=1 PreemptMode=CANCEL'
+    --partition 'high PriorityTier=10 PreemptMode=OFF')
+if [ "${2:-}" = --slow ]; then tracking=plain options+=(--plain); else start_slow_cases "$1"; trap 'end_slow_cases; "$slurm" down; leave_cluster' EXIT; fi
 use_slurm "${options[@]}"
 test_case "ranks meet over steps of a job, without sshd" ranks_meet
 test_case "ranks see what the job's script has set, and nothing of Slurm's" ranks_see
 test_case "ranks get the GPUs of their job" own_gpus
 test_case "jobs on the same nodes do not hold each other's slots" jobs_do_not_meet
 test_case "a job that is cancelled stops its ranks politely" cancelled
+test_case "a job that goes back into the queue says so" requeued
+test_case "a job that is preempted says so" preempted
+[ "${2:-}" != --slow ] || test_case "a job whose time is over stops its ranks politely, and says so" out_of_time
 test_case "a launcher on no host of the job uses its steps" from_outside
 test_case "a step that is to end tells the launcher" step_is_told
 test_case "a launcher that is killed leaves nothing" launcher_killed
