@@ -13,11 +13,13 @@
 
 #include "backends/accelerator/accelerator.hpp"
 #include "backends/accelerator/machine.hpp"
+#include "backends/command/slurm_query.hpp"
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/process/programs.hpp"
 #include "cli/request/given_environment.hpp"
 #include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/allocation/slurm_allocation.hpp"
 #include "config_schema/experiment/script_file.hpp"
 #include "config_schema/hosts/accelerators.hpp"
 #include "config_schema/hosts/host_filter.hpp"
@@ -221,6 +223,13 @@ HostInventory this_machine() {
   return {"this machine", {host}, {}};
 }
 
+// Without an answer the variables have to do.
+void ask_for_gpus(HostInventory& allocation, const EnvironmentMap& environment) {
+  constexpr milliseconds limit{10'000};  // a controller that is away takes 9 s
+  const auto job = ask_slurm_for_job(environment.at("SLURM_JOB_ID"), limit);
+  if (job) settle_gpus(*job, allocation);
+}
+
 // A container in a job may lack the scheduler's programs: its hosts are reached over SSH then.
 void reach_without_missing_program(HostInventory& allocation, const EnvironmentMap& environment,
                                    std::string& note) {
@@ -258,6 +267,8 @@ Result<HostInventory> declared_hosts(const HostFlags& flags, const EnvironmentMa
     origin.note = fmt::format("hosts of {}: {}", (*allocation)->source,
                               summarize_hosts(names_of(**allocation)));
     origin.is_of_slurm = !(*allocation)->hosts.front().command.empty();
+    if (origin.is_of_slurm && may_have_more_gpus(**allocation))
+      ask_for_gpus(**allocation, environment);
     reach_without_missing_program(**allocation, environment, origin.note);
     return std::move(**allocation);
   }

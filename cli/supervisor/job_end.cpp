@@ -5,10 +5,7 @@
 
 #include <climits>
 
-#include "backends/command/command_transport.hpp"
-#include "backends/posix/child.hpp"
-#include "backends/posix/short_run.hpp"
-#include "backends/process/programs.hpp"
+#include "backends/command/slurm_query.hpp"
 #include "cli/surroundings/environment.hpp"
 #include "config_schema/allocation/slurm_end.hpp"
 #include "config_schema/text/text.hpp"
@@ -23,7 +20,7 @@ constexpr milliseconds answer_limit{2'000};
 // The id of the job of Slurm; empty: there is none.
 std::string id_of_job(const std::vector<Host>& hosts) {
   constexpr std::string_view option = "--jobid=";
-  if (const std::string own = variable("SLURM_JOB_ID"); whole_number(own, 1, INT_MAX)) return own;
+  if (std::string own = variable("SLURM_JOB_ID"); whole_number(own, 1, INT_MAX)) return own;
   for (const Host& host : hosts)
     for (const std::string& word : host.command)
       if (host.command.front() == "srun" && word.starts_with(option))
@@ -36,12 +33,7 @@ std::string id_of_job(const std::vector<Host>& hosts) {
 std::string words_on_end_of_job(const std::vector<Host>& hosts) {
   const std::string id = id_of_job(hosts);
   if (id.empty()) return {};
-  const auto program = find_program("scontrol", variable("PATH"), "/");
-  if (!program) return {};
-  const auto job = run_shortly({.program = *program,
-                                .arguments = {"scontrol", "show", "job", "-o", id},
-                                .environment = environment_for("srun", environment_texts())},
-                               answer_limit);
+  const auto job = ask_slurm_for_job(id, answer_limit);
   if (!job) return {};
   const int restarts = whole_number(variable("SLURM_RESTART_COUNT"), 0, INT_MAX).value_or(0);
   const std::string why = slurm_end_of(*job, restarts);

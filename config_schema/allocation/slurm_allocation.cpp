@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 #include <string_view>
 
 #include "config_schema/hosts/accelerators.hpp"
@@ -28,6 +29,48 @@ Expected<int> read_count(std::string_view digits, std::size_t offset, int least,
       offset, fmt::format("'{}' is no number from {} to {}", digits, least, most_of_a_host), form});
 }
 
+// The slots of the host are these GPUs, which its agent sees.
+void give_gpus(const SlurmGpus& gpus, Host& host) {
+  host.accelerators = gpus.count;
+  std::string type = gpus.type;
+  std::transform(type.begin(), type.end(), type.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '_' ? ' ' : c;
+  });
+  if (!type.empty()) host.accelerator_type = accelerator_type_of(type);
+}
+
+// GPUs of the host are those of other jobs.
+void give_no_gpus(Host& host) {
+  host.slot_type = SlotType::cpu;
+  host.accelerators = 0;
+}
+
+void ask_for_gpus_of(Host& host) {
+  if (host.accelerators.value_or(0) > 0 && !host.command.empty())
+    host.command.push_back(fmt::format("--gpus={}", *host.accelerators));
+}
+
+// "gpu:a100:2(IDX:0-1),gpu:v100:1(IDX:2),tpu:4": its GPUs. A type counts if all have it.
+SlurmGpus gpus_of_gres(std::string_view gres) {
+  SlurmGpus gpus;
+  int kinds = 0;
+  while (!gres.empty()) {
+    const std::size_t end = gres.find_first_of("(,");
+    const std::string_view item = gres.substr(0, end);
+    // Indices may have commas.
+    const std::size_t close = end != gres.npos && gres[end] == '(' ? gres.find(')', end) : end;
+    const std::size_t comma = close == gres.npos ? close : gres.find(',', close);
+    gres.remove_prefix(comma == gres.npos ? gres.size() : comma + 1);
+    constexpr std::string_view name = "gpu:";
+    if (!item.starts_with(name)) continue;
+    const auto read = read_slurm_gpus(item.substr(name.size()));
+    if (!read) continue;
+    gpus.count = std::min(gpus.count + read->count, most_of_a_host);
+    gpus.type = ++kinds == 1 ? read->type : "";
+  }
+  return gpus;
+}
+
 // Reads the hosts of one component of a job. All components add to one list.
 class SlurmReader {
  public:
@@ -48,7 +91,8 @@ class SlurmReader {
     const std::vector<int> tasks = read_tasks(cpus);
     if (!read_gpus(tasks))
       for (std::size_t i = 0; i < tasks.size(); ++i) host(i).slots = tasks[i];
-    if (!has_gpus_ && is_on_node()) take_no_gpus();
+    if (!has_gpus_ && is_on_node())
+      for (std::size_t i = 0; i < count_; ++i) give_no_gpus(host(i));
     for (std::size_t i = 0; i < cpus.size(); ++i) host(i).cpus = Quantity::of(cpus[i]);
     reach_by_steps();
   }
@@ -170,7 +214,7 @@ class SlurmReader {
     if (const auto each = gpus(variable("SLURM_GPUS_PER_NODE"))) return set_gpus(*each);
     if (const auto each = gpus(variable("SLURM_GPUS_PER_TASK")); each && !tasks.empty()) {
       for (std::size_t i = 0; i < count_; ++i)
-        set_gpus(i, {std::min(each->count * tasks[i], most_of_a_host), each->type});
+        give_gpus({std::min(each->count * tasks[i], most_of_a_host), each->type}, host(i));
       return each->count > 0;
     }
     const auto here = gpus_here();
@@ -220,31 +264,13 @@ class SlurmReader {
       words.emplace_back(word);
     for (std::size_t i = 0; i < count_; ++i) {
       host(i).command = words;
-      if (host(i).accelerators.value_or(0) > 0)
-        host(i).command.push_back(fmt::format("--gpus={}", *host(i).accelerators));
-    }
-  }
-
-  // GPUs of the nodes are those of other jobs.
-  void take_no_gpus() {
-    for (std::size_t i = 0; i < count_; ++i) {
-      host(i).slot_type = SlotType::cpu;
-      host(i).accelerators = 0;
+      ask_for_gpus_of(host(i));
     }
   }
 
   bool set_gpus(const SlurmGpus& each) {
-    for (std::size_t i = 0; i < count_; ++i) set_gpus(i, each);
+    for (std::size_t i = 0; i < count_; ++i) give_gpus(each, host(i));
     return each.count > 0;
-  }
-
-  void set_gpus(std::size_t i, const SlurmGpus& gpus) {
-    host(i).accelerators = gpus.count;
-    std::string type = gpus.type;
-    std::transform(type.begin(), type.end(), type.begin(), [](char c) {
-      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '_' ? ' ' : c;
-    });
-    if (!type.empty()) host(i).accelerator_type = accelerator_type_of(type);
   }
 
   const EnvironmentMap& environment_;
@@ -340,6 +366,45 @@ Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment) {
   if (diagnostics.has_errors())
     return tl::make_unexpected(diagnostics.take_error(ErrorClass::hosts, fmt::format("${}", list)));
   return HostInventory{source, reader.take(), diagnostics.take_warnings(source)};
+}
+
+bool may_have_more_gpus(const HostInventory& hosts) {
+  return std::any_of(hosts.hosts.begin(), hosts.hosts.end(),
+                     [](const Host& host) { return !host.accelerators; });
+}
+
+void settle_gpus(std::string_view job, HostInventory& hosts) {
+  constexpr std::string_view of_nodes = "Nodes=";
+  constexpr std::string_view of_gres = "GRES=";
+  std::map<std::string, SlurmGpus> gpus;
+  std::vector<std::string> nodes;  // that the next words are about
+  for (const std::string& line : split_lines(job))
+    for (const std::string_view word : split(line, ' ')) {
+      if (word.starts_with(of_nodes)) {
+        nodes.clear();
+        const auto parts = split_host_list(word.substr(of_nodes.size()));
+        for (const HostListPart& part : parts.value_or(std::vector<HostListPart>()))
+          if (const auto names = expand_host_pattern(part.text, max_hosts))
+            nodes.insert(nodes.end(), names->begin(), names->end());
+      }
+      if (word.starts_with(of_gres))
+        for (const std::string& node : nodes)
+          gpus[node] = gpus_of_gres(word.substr(of_gres.size()));
+    }
+  for (Host& host : hosts.hosts) {
+    const auto found = gpus.find(host.name);
+    if (found == gpus.end() || host.accelerators) continue;
+    if (found->second.count == 0) {
+      give_no_gpus(host);
+      continue;
+    }
+    host.slots.reset();
+    give_gpus(found->second, host);
+    ask_for_gpus_of(host);
+  }
+  if (!may_have_more_gpus(hosts))
+    std::erase_if(hosts.warnings,
+                  [](const Diagnostic& warning) { return warning.key == "SLURM_GPUS"; });
 }
 
 }  // namespace train

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include "config_schema/allocation/scheduler_allocation.hpp"
 #include "config_schema/hosts/host_set.hpp"
 
@@ -31,5 +33,13 @@ tl::expected<SlurmGpus, HostSetError> read_slurm_gpus(std::string_view text);
 ///
 /// `Host::command` is that of a job step on the host, with `srun`, if the id of the job is known.
 Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment);
+
+/// Whether these hosts of a Slurm job may have GPUs of which its variables say nothing, or not how
+/// many each host has: `salloc --gres=gpu:2` on a submitting host, `--gpus=7` on three nodes.
+bool may_have_more_gpus(const HostInventory& hosts);
+
+/// Settles that by what `scontrol show job -d -o` says of the job: words like `Nodes=n[1-2]` and
+/// then `GRES=gpu:a100:2(IDX:0-1)`. What is not understood there is passed over.
+void settle_gpus(std::string_view job, HostInventory& hosts);
 
 }  // namespace train

@@ -60,6 +60,7 @@ soak_case "idle_bench looks at a task that sleeps" starts "$here/idle_bench" --t
 soak_case "launch_bench launches here and behind a jump host" on_hosts launch_bench --rounds 1 --hosts 1
 soak_case "registry_bench asks a registry" starts "$here/registry_bench" "$train" 10 2
 soak_case "restart_bench restarts bench_restarted_rank" on_hosts restart_bench --rounds 1 --hosts 1
+soak_case "slurm_bench launches in a job" on_hosts slurm_bench --rounds 1 --hosts 1
 soak_case "ssh_bench launches bench_stamp, and bench_ssh_floor does" on_hosts ssh_bench --rounds 1 --hosts 1 --ranks 1
 soak_case "ssh_bench --list asks who holds slots" on_hosts ssh_bench --rounds 1 --hosts 1 --list
 soak_case "ssh_bench --output prints" on_hosts ssh_bench --rounds 1 --output --megabytes 32

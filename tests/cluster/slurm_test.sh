@@ -126,6 +126,19 @@ own_gpus() {
     on head "scancel $first"
 }
 
+# Of three GPUs on two nodes, no variable says how they are dealt out; on a submitting host none says that
+# there are any.
+# shellcheck disable=SC2016
+gpus_of_each_node() {
+    submit -N2 --gpus=3 --ntasks-per-node=1 -- "$train" launch -- /bin/sh -c 'echo "$(hostname) $CUDA_VISIBLE_DEVICES"'
+    end_of_job 60
+    expect_job_state COMPLETED
+    expect_equal "ranks of each node" "1 2" "$(sed 's/.*\(node0[0-9]\).*/\1/' "$work/out" | sort | uniq -c | awk '{ print $1 }' | sort | xargs)"
+    run_on_head salloc -N2 --gres=gpu:2 "$train" launch -- /bin/sh -c 'echo "GPUs $CUDA_VISIBLE_DEVICES"'
+    expect_status 0
+    expect_equal "ranks" 4 "$(grep -c 'GPUs 0,1$' "$work/out")"
+}
+
 # Two jobs on the same nodes have CPUs of their own there.
 jobs_do_not_meet() {
     local first
@@ -303,6 +316,7 @@ use_slurm "${options[@]}"
 test_case "ranks meet over steps of a job, without sshd" ranks_meet
 test_case "ranks see what the job's script has set, and nothing of Slurm's" ranks_see
 test_case "ranks get the GPUs of their job" own_gpus
+test_case "Slurm is asked how many GPUs each node has" gpus_of_each_node
 test_case "jobs on the same nodes do not hold each other's slots" jobs_do_not_meet
 test_case "a job that is cancelled stops its ranks politely" cancelled
 test_case "a job that goes back into the queue says so" requeued

@@ -160,6 +160,34 @@ TEST_CASE("hosts of a Slurm job are reached by steps of it") {
   CHECK(command(slurm({{"SLURM_JOB_ID", "7; rm"}}), 0).empty());
 }
 
+TEST_CASE("what Slurm says of the job settles how many GPUs each host has") {
+  const auto settled = [](EnvironmentMap environment, const std::string& job) {
+    environment.emplace("SLURM_JOB_ID", "77");
+    HostInventory found = **read(slurm(std::move(environment)));
+    REQUIRE(may_have_more_gpus(found));
+    settle_gpus(job, found);
+    std::string text;
+    for (const Host& host : found.hosts) text += shown(host) + " " + host.command.back() + "; ";
+    return text + std::to_string(found.warnings.size());
+  };
+  const std::string job =
+      "JobId=77 NodeList=n[1-3] JOB_GRES=gpu:a100:6,gpu:1   Nodes=n[1-2] CPU_IDs=0 Mem=1000 "
+      "GRES=gpu:a100:4(IDX:0,2-4),tpu:2   Nodes=n3 CPU_IDs=0 Mem=1000 GRES=gpu:1(IDX:0) Power= \n";
+  CHECK(settled({{"SLURM_NTASKS_PER_NODE", "2"}}, job) ==
+        "n1+4gpu.A100 --gpus=4; n2+4gpu.A100 --gpus=4; n3+1gpu --gpus=1; 0");
+  CHECK(settled({{"SLURM_GPUS", "9"}, {"SLURM_NTASKS_PER_NODE", "2"}}, job) ==
+        "n1+4gpu.A100 --gpus=4; n2+4gpu.A100 --gpus=4; n3+1gpu --gpus=1; 0");
+  const std::string mixed =
+      "JobId=77 Nodes=n1 GRES=gpu:a100:1(IDX:0),gpu:v100:2(IDX:1-2) Nodes=n[2-3] CPU_IDs=0 GRES=\n";
+  CHECK(settled({{"SLURM_NTASKS_PER_NODE", "2"}}, mixed) ==
+        "n1+3gpu --gpus=3; n2:2+0gpu --job-name=train; n3:2+0gpu --job-name=train; 0");
+  // Nothing that helps: what was known stays.
+  for (const char* said : {"", "slurm_load_jobs error: Invalid job id specified",
+                           "Nodes=n[1- GRES=gpu:4", "GRES=gpu:4 Nodes=other GRES=gpu:2"})
+    CHECK(settled({{"SLURM_GPUS", "7"}, {"SLURM_NTASKS_PER_NODE", "2"}}, said) ==
+          "n1:2 --job-name=train; n2:2 --job-name=train; n3:2 --job-name=train; 1");
+}
+
 TEST_CASE("the tasks of a job step are not those of the job") {
   const EnvironmentMap step = {{"SLURM_STEP_ID", "0"},
                                {"SLURM_STEP_NODELIST", "n1"},
