@@ -384,7 +384,7 @@ void settle_gpus(std::string_view job, HostInventory& hosts) {
         nodes.clear();
         const auto parts = split_host_list(word.substr(of_nodes.size()));
         for (const HostListPart& part : parts.value_or(std::vector<HostListPart>()))
-          if (const auto names = expand_host_pattern(part.text, max_hosts))
+          if (const auto names = expand_host_pattern(part.text, max_hosts - nodes.size()))
             nodes.insert(nodes.end(), names->begin(), names->end());
       }
       if (word.starts_with(of_gres))

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "config_schema/allocation/scheduler_allocation.hpp"
+#include "config_schema/allocation/slurm_allocation.hpp"
 #include "config_schema/hosts/host_filter.hpp"
 #include "config_schema/hosts/host_set.hpp"
 #include "tests/fuzz/property.hpp"
@@ -100,6 +101,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::check_diagnostics((*found)->warnings, texts_of(job));
     check_filter(**found, FilterKind::include, job);
     check_filter(**found, FilterKind::exclude, job);
+    {
+      const fuzz::CpuLimit limit;
+      settle_gpus(job.file, **found);  // what Slurm says of a job
+    }
+    check_hosts(**found);
   }
   return 0;
 }
