@@ -11,8 +11,8 @@
 namespace train {
 
 std::optional<std::string> ask_slurm_for_job(const std::string& id, milliseconds limit) {
-  constexpr std::size_t longest_answer = 16u
-                                         << 20;  // thousands of nodes, each with its CPUs and GPUs
+  // Thousands of nodes, each with its CPUs and GPUs.
+  constexpr std::size_t longest_answer = 16u << 20;
   const char* path = std::getenv("PATH");
   const auto program = find_program("scontrol", path != nullptr ? path : "", "/");
   if (!program) return std::nullopt;
