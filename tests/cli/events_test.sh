@@ -88,6 +88,9 @@ adopted_tasks_go_on() {
     touch end
     run task attach "$(task_id)"
     expect_status 0
+    # The end is recorded before it is an event.
+    eventually 60 grep -qs task_over events
+    eventually 60 grep -qs task_over got
     expect_equal "events" "supervised attempt_begun ranks_started supervised task_over" "$(kinds events)"
     expect_equal "events for the command" "$(kinds events)" "$(kinds got)"
 }
