@@ -270,9 +270,10 @@ Result<int> attach(const HostDirectory& directory, const std::string& key,
   while (true) {
     const auto reached = reach_agent(directory, key, agent_main, deadline);
     if (!reached) return tl::make_unexpected(reached.error());
-    if (is_of_step && reached->is_new()) pass_signals_on_to(reached->guard);
+    const bool outlives_guard = is_of_step && reached->is_new();
+    if (outlives_guard) pass_signals_on_to(reached->guard);
     const bool is_over = launcher.is_served_by(reached->connection) || reached->is_new();
-    if (is_of_step && reached->is_new()) outlive(reached->guard);
+    if (outlives_guard) outlive(reached->guard);
     if (is_over) return 0;
   }
 }

@@ -2,12 +2,12 @@
 #include "backends/command/command_transport.hpp"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "backends/command/command_link.hpp"
+#include "backends/command/slurm_query.hpp"
 #include "backends/link/link_handle.hpp"
 
 namespace train {
@@ -54,21 +54,9 @@ std::unique_ptr<HostLink> CommandTransport::open(const Host& host, const AgentCa
 }
 
 std::vector<std::string> environment_for(std::string_view program,
-                                         std::vector<std::string> environment) {
-  if (program.substr(program.rfind('/') + 1) != "srun") return environment;
-  constexpr std::string_view needed = "SLURM_CONF=";
-  constexpr std::array<std::string_view, 6> dropped{"SLURM_",
-                                                    "SRUN_",
-                                                    "CUDA_VISIBLE_DEVICES=",
-                                                    "ROCR_VISIBLE_DEVICES=",
-                                                    "GPU_DEVICE_ORDINAL=",
-                                                    "ZE_AFFINITY_MASK="};
-  std::erase_if(environment, [&](const std::string& entry) {
-    return !entry.starts_with(needed) &&
-           std::any_of(dropped.begin(), dropped.end(),
-                       [&](std::string_view prefix) { return entry.starts_with(prefix); });
-  });
-  return environment;
+                                         const std::vector<std::string>& environment) {
+  const bool is_srun = program.substr(program.rfind('/') + 1) == "srun";
+  return is_srun ? environment_for_slurm(environment) : environment;
 }
 
 std::vector<std::string> command_arguments(const Host& host, const std::string& bootstrap) {

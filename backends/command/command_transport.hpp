@@ -42,10 +42,9 @@ class CommandTransport final : public Transport {
 /// The arguments of the process for a host, which is given `bootstrap`.
 std::vector<std::string> command_arguments(const Host& host, const std::string& bootstrap);
 
-/// The environment of a command, whose first word is `program`: `environment`. Slurm's `srun` takes
-/// options from variables, and would pass them and the GPUs of this process on to its step: it gets
-/// none of Slurm's variables but the name of its file of settings, and no lists of devices.
+/// The environment of a command whose first word is `program`: `environment`, or of `srun`
+/// `environment_for_slurm`.
 std::vector<std::string> environment_for(std::string_view program,
-                                         std::vector<std::string> environment);
+                                         const std::vector<std::string>& environment);
 
 }  // namespace train

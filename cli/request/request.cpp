@@ -108,18 +108,26 @@ ExperimentOverrides overrides_of(const RequestFlags& flags) {
 
 namespace {
 
+// `text` is that of the file; without a file the overrides are all.
+Result<ExperimentConfig> read_experiment(const RequestFlags& flags, const std::string& text,
+                                         const ExperimentOverrides& overrides, ReadFor purpose) {
+  return flags.config.empty() ? make_experiment(overrides, purpose)
+                              : parse_experiment({flags.config, text}, overrides, purpose);
+}
+
 Result<ExperimentConfig> load_experiment(const RequestFlags& flags,
                                          const ExperimentOverrides& overrides, std::string& text,
                                          ReadFor purpose) {
   if (flags.config.empty() && flags.command.empty() && flags.settings.empty())
     return fail(ErrorClass::usage, "there is nothing to run: neither an experiment nor a command",
                 "give a file (experiment.yaml), or a command after -- (-n 4 -- python3 train.py)");
-  if (flags.config.empty()) return make_experiment(overrides, purpose);
-  auto contents = flags.config_text ? Result<std::string>(*flags.config_text)
-                                    : read_input(flags.config, "experiment");
-  if (!contents) return tl::make_unexpected(contents.error());
-  text = *contents;
-  return parse_experiment({flags.config, text}, overrides, purpose);
+  if (!flags.config.empty()) {
+    auto contents = flags.config_text ? Result<std::string>(*flags.config_text)
+                                      : read_input(flags.config, "experiment");
+    if (!contents) return tl::make_unexpected(contents.error());
+    text = *contents;
+  }
+  return read_experiment(flags, text, overrides, purpose);
 }
 
 // A plan with obstacles is still printed, with a warning for each obstacle to a launch.
@@ -233,12 +241,13 @@ void ask_for_gpus(HostInventory& allocation, const EnvironmentMap& environment) 
 // A container in a job may lack the scheduler's programs: its hosts are reached over SSH then.
 void reach_without_missing_program(HostInventory& allocation, const EnvironmentMap& environment,
                                    std::string& note) {
-  const auto command = allocation.hosts.front().command;
+  const auto& command = allocation.hosts.front().command;
   if (command.empty()) return;
+  const std::string program = command.front();
   const auto path = environment.find("PATH");
-  if (find_program(command.front(), path == environment.end() ? "" : path->second, "/")) return;
+  if (find_program(program, path == environment.end() ? "" : path->second, "/")) return;
   for (Host& host : allocation.hosts) host.command.clear();
-  note += fmt::format(" (over SSH, since there is no {} in $PATH)", command.front());
+  note += fmt::format(" (over SSH, since there is no {} in $PATH)", program);
 }
 
 // The hosts from the first available source: flags, $TRAIN_HOSTFILE, a scheduler's allocation, this
@@ -377,21 +386,13 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
-  const auto read_again = [&] {
-    return flags.config.empty() ? make_experiment(request.overrides, purpose)
-                                : parse_experiment({flags.config, request.experiment_text},
-                                                   request.overrides, purpose);
-  };
   // Slurm has given the slots to this job, and knows of no leases of other jobs.
-  if (origin.is_of_slurm && experiment->leases == Leasing::automatic) {
-    request.overrides.settings.emplace_back("leases=none");
-    experiment = read_again();
-    if (!experiment) return tl::make_unexpected(experiment.error());
-  }
+  const bool takes_no_leases = origin.is_of_slurm && experiment->leases == Leasing::automatic;
+  if (takes_no_leases) request.overrides.settings.emplace_back("leases=none");
   const bool takes_all = request.overrides.workers && origin.source != HostSource::this_machine;
-  if (takes_all) {
-    request.overrides.workers = workers_on_all_slots(*experiment, *inventory);
-    experiment = make_experiment(request.overrides, purpose);
+  if (takes_all) request.overrides.workers = workers_on_all_slots(*experiment, *inventory);
+  if (takes_no_leases || takes_all) {
+    experiment = read_experiment(flags, request.experiment_text, request.overrides, purpose);
     if (!experiment) return tl::make_unexpected(experiment.error());
   }
   request.context_directory = flags.context.value_or(experiment->context_directory);

@@ -7,6 +7,7 @@
 
 #include "backends/command/slurm_query.hpp"
 #include "cli/surroundings/environment.hpp"
+#include "config_schema/allocation/slurm_allocation.hpp"
 #include "config_schema/allocation/slurm_end.hpp"
 #include "config_schema/text/text.hpp"
 
@@ -19,12 +20,9 @@ constexpr milliseconds answer_limit{2'000};
 
 // The id of the job of Slurm; empty: there is none.
 std::string id_of_job(const std::vector<Host>& hosts) {
-  constexpr std::string_view option = "--jobid=";
   if (std::string own = variable("SLURM_JOB_ID"); whole_number(own, 1, INT_MAX)) return own;
   for (const Host& host : hosts)
-    for (const std::string& word : host.command)
-      if (host.command.front() == "srun" && word.starts_with(option))
-        return word.substr(option.size());
+    if (std::string id = slurm_job_of(host); !id.empty()) return id;
   return {};
 }
 

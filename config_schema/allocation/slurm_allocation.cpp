@@ -22,6 +22,8 @@ template <class T>
 using Expected = tl::expected<T, HostSetError>;
 
 constexpr int most_of_a_host = 65'536;
+constexpr std::string_view step_program = "srun";
+constexpr std::string_view job_option = "--jobid=";
 
 Expected<int> read_count(std::string_view digits, std::size_t offset, int least, const char* form) {
   if (const auto count = whole_number(digits, least, most_of_a_host)) return *count;
@@ -84,14 +86,13 @@ class SlurmReader {
     const std::size_t before = hosts_.hosts().size();
     read_names(list);
     begin_ = before;
-    has_gpus_ = false;
     count_ = hosts_.hosts().size() - before;
     if (count_ == 0) return;
     const std::vector<int> cpus = per_node(first_of({"SLURM_JOB_CPUS_PER_NODE"}));
     const std::vector<int> tasks = read_tasks(cpus);
     if (!read_gpus(tasks))
       for (std::size_t i = 0; i < tasks.size(); ++i) host(i).slots = tasks[i];
-    if (!has_gpus_ && is_on_node())
+    if (!says_gpus() && is_on_node())
       for (std::size_t i = 0; i < count_; ++i) give_no_gpus(host(i));
     for (std::size_t i = 0; i < cpus.size(); ++i) host(i).cpus = Quantity::of(cpus[i]);
     reach_by_steps();
@@ -128,6 +129,16 @@ class SlurmReader {
   // A submitting host has fewer variables than the nodes: `salloc --gres=gpu:2` says nothing of
   // GPUs.
   bool is_on_node() const { return environment_.contains("SLURMD_NODENAME"); }
+
+  // Whether the component has GPUs, if not how many each host has.
+  bool says_gpus() const {
+    if (!variable("SLURM_JOB_GPUS").value.empty()) return true;  // a list of indices
+    for (const char* count :
+         {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS", "SLURM_GPUS_ON_NODE"})
+      if (const std::string value = variable(count).value; !value.empty() && value != "0")
+        return true;
+    return false;
+  }
 
   Host& host(std::size_t i) { return hosts_.hosts()[begin_ + i]; }
 
@@ -203,7 +214,6 @@ class SlurmReader {
   std::optional<SlurmGpus> gpus(const Variable& variable) {
     if (variable.value.empty()) return std::nullopt;
     auto gpus = read_slurm_gpus(variable.value);
-    has_gpus_ = has_gpus_ || !gpus || gpus->count > 0;
     if (gpus) return *gpus;
     report(variable, gpus.error());
     return std::nullopt;
@@ -233,13 +243,9 @@ class SlurmReader {
 
   // The job's GPUs on the node of this process.
   std::optional<int> gpus_here() {
-    if (const auto here = number(variable("SLURM_GPUS_ON_NODE"), 0)) {
-      has_gpus_ = has_gpus_ || *here > 0;
-      return here;
-    }
+    if (const auto here = number(variable("SLURM_GPUS_ON_NODE"), 0)) return here;
     const Variable list = variable("SLURM_JOB_GPUS");
     if (list.value.empty()) return std::nullopt;
-    has_gpus_ = true;
     const auto indices = expand_host_set("[" + list.value + "]");
     if (indices) return static_cast<int>(indices->size());
     report(list,
@@ -255,7 +261,8 @@ class SlurmReader {
     // The job of the first component is that of all of them.
     const std::string* id = find_variable(environment_, "SLURM_JOB_ID");
     if (id == nullptr || !whole_number(*id, 1, INT_MAX)) return;
-    std::vector<std::string> words{"srun", "--jobid=" + *id, "--nodelist={host}"};
+    std::vector<std::string> words{std::string(step_program), std::string(job_option) + *id,
+                                   "--nodelist={host}"};
     constexpr std::string_view of_component = "_HET_GROUP_";
     if (!suffix_.empty()) words.push_back("--het-group=" + suffix_.substr(of_component.size()));
     for (const char* word :
@@ -279,7 +286,6 @@ class SlurmReader {
   std::string suffix_;
   std::size_t begin_ = 0;
   std::size_t count_ = 0;
-  bool has_gpus_ = false;  // a variable says so, if not where
 };
 
 std::string source_of(const EnvironmentMap& environment, const std::string& variable) {
@@ -366,6 +372,13 @@ Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment) {
   if (diagnostics.has_errors())
     return tl::make_unexpected(diagnostics.take_error(ErrorClass::hosts, fmt::format("${}", list)));
   return HostInventory{source, reader.take(), diagnostics.take_warnings(source)};
+}
+
+std::string slurm_job_of(const Host& host) {
+  if (host.command.empty() || host.command.front() != step_program) return {};
+  for (const std::string& word : host.command)
+    if (word.starts_with(job_option)) return word.substr(job_option.size());
+  return {};
 }
 
 bool may_have_more_gpus(const HostInventory& hosts) {

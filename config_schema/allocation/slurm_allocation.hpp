@@ -34,6 +34,9 @@ tl::expected<SlurmGpus, HostSetError> read_slurm_gpus(std::string_view text);
 /// `Host::command` is that of a job step on the host, with `srun`, if the id of the job is known.
 Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment);
 
+/// The id of the job whose steps the command of this host starts; empty: it starts none.
+std::string slurm_job_of(const Host& host);
+
 /// Whether these hosts of a Slurm job may have GPUs of which its variables say nothing, or not how
 /// many each host has: `salloc --gres=gpu:2` on a submitting host, `--gpus=7` on three nodes.
 bool may_have_more_gpus(const HostInventory& hosts);

@@ -5,22 +5,11 @@
 # shellcheck disable=SC2016 # programs for the hosts are in single quotes
 . "$(dirname "$0")/lib.sh"
 
-use_cluster 3 --gpus 'NVIDIA A100-SXM4-80GB:2'
+gpus='NVIDIA A100-SXM4-80GB:2'
+use_cluster 3 --gpus "$gpus"
 use_train "${1:-}"
 fake=$(dirname "$1")/../tests/fake_nvml/libnvidia-ml.so.1
 hosts='node01:2,node02:2,node03:2'
-
-# The library that the kernel's driver goes with, on each host.
-install_library() {
-    local host
-    cp "$fake" "$shared/" || exit 1
-    for host in "${nodes[@]}"; do
-        on "$host" 'mkdir -p /srv/lib && cp /srv/shared/libnvidia-ml.so.1 /srv/lib/ &&
-            echo /srv/lib >/etc/ld.so.conf.d/fake.conf && ldconfig && mkdir -p /etc/fake_nvml &&
-            echo "NVIDIA A100-SXM4-80GB:2" >/etc/fake_nvml/FAKE_NVML_GPUS &&
-            nvidia-smi --query-gpu=uuid --format=csv,noheader | paste -sd, >/etc/fake_nvml/FAKE_NVML_UUIDS'
-    done
-}
 
 # pretend HOST VARIABLE VALUE: the driver there says it from now on; nothing: as usual.
 pretend() { on "$1" "if [ -n '${3:-}' ]; then echo '${3:-}' >/etc/fake_nvml/$2; else rm -f /etc/fake_nvml/$2; fi"; }
@@ -336,7 +325,7 @@ killed_watcher() {
     pretend node02 FAKE_NVML_FACTS
 }
 
-install_library
+install_nvml "$fake" "$gpus" "${nodes[@]}"
 test_case "GPUs that are well are described, and nothing is said of them" healthy
 test_case "a GPU that is lost is named with its next step, and can be left out" lost
 test_case "a library that does not match the driver is named" mismatch

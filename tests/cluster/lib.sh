@@ -55,6 +55,19 @@ use_train() {
     install -D -m 755 "$1" "$shared/bin/train" || exit 1
 }
 
+# install_nvml FILE GPUS HOST...: the stand-in for the library of NVIDIA's driver there, which knows the GPUs
+# of the bed, 'NAME:COUNT'; /etc/fake_nvml has its settings.
+install_nvml() {
+    local gpus=$2 host
+    install -D -m 755 "$1" "$shared/lib/libnvidia-ml.so.1" || exit 1
+    shift 2
+    for host in "$@"; do
+        on "$host" "mkdir -p /srv/lib /etc/fake_nvml && cp /srv/shared/lib/libnvidia-ml.so.1 /srv/lib/ &&
+            echo /srv/lib >/etc/ld.so.conf.d/fake.conf && ldconfig && echo '$gpus' >/etc/fake_nvml/FAKE_NVML_GPUS &&
+            nvidia-smi --query-gpu=uuid --format=csv,noheader | paste -sd, >/etc/fake_nvml/FAKE_NVML_UUIDS"
+    done
+}
+
 # on HOST COMMAND...: runs it there; one word is a line for bash. What hangs is ended after minutes.
 on() {
     local host=$1

@@ -12,7 +12,8 @@ for program in slurmctld slurmd munged srun; do
     fi
 done
 slurm=$(dirname "$0")/slurm
-use_cluster 4 --slots 1 --gpus 'NVIDIA A100-SXM4-80GB:4'
+gpus='NVIDIA A100-SXM4-80GB:4'
+use_cluster 4 --slots 1 --gpus "$gpus"
 use_train "${1:-}"
 trap '"$slurm" down; leave_cluster' EXIT
 cp "$(dirname "$0")/../cli/tensorflow_worker.py" "$(dirname "$0")/../support/waiting.py" "$shared/"
@@ -23,13 +24,7 @@ library=$(dirname "$1")/../tests/fake_nvml/libnvidia-ml.so.1
 # there knows the GPUs, and no sshd.
 use_slurm() {
     local host
-    install -D -m 755 "$library" "$shared/lib/libnvidia-ml.so.1"
-    for host in "${nodes[@]}"; do
-        on "$host" 'mkdir -p /srv/lib /etc/fake_nvml && cp /srv/shared/lib/* /srv/lib/ &&
-            echo /srv/lib >/etc/ld.so.conf.d/fake.conf && ldconfig &&
-            echo "NVIDIA A100-SXM4-80GB:4" >/etc/fake_nvml/FAKE_NVML_GPUS &&
-            nvidia-smi --query-gpu=uuid --format=csv,noheader | paste -sd, >/etc/fake_nvml/FAKE_NVML_UUIDS'
-    done
+    install_nvml "$library" "$gpus" "${nodes[@]}"
     # shellcheck disable=SC2016 # the host expands it
     for host in "${nodes[@]}"; do on "$host" '! pid=$(cat /run/sshd.pid 2>/dev/null) || { kill "$pid"; rm -f /run/sshd.pid; }'; done
     "$slurm" up "$@" || exit 1

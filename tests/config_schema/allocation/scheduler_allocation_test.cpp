@@ -158,6 +158,8 @@ TEST_CASE("hosts of a Slurm job are reached by steps of it") {
                 2) == "srun --jobid=77 --het-group=1 --job-name=train --gpus=2 ");
   CHECK(command(slurm({}), 0).empty());
   CHECK(command(slurm({{"SLURM_JOB_ID", "7; rm"}}), 0).empty());
+  CHECK(slurm_job_of((*read(slurm({{"SLURM_JOB_ID", "77"}})))->hosts[1]) == "77");
+  CHECK(slurm_job_of((*read(slurm({})))->hosts[1]).empty());
 }
 
 TEST_CASE("what Slurm says of the job settles how many GPUs each host has") {
