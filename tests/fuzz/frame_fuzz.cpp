@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from a host, where anybody may answer. An input is read thirteen times: as a stream
+// What arrives from a host, where anybody may answer. An input is read fourteen times: as a stream
 // of frames, as the payload of a control frame, as the payload of an output frame, as the report of
 // a sweep, as that of a host's line, as a ticket that lies there, as what a host says of itself, as
 // what it says of its devices, as what is found of all-reduces, of one and of several, and what a
-// rank says of it, as what is said beside a rank, and as what is said of files.
+// rank says of it, as what is said beside a rank, as what is said of files, and as connections of a
+// port.
 #include <algorithm>
 
 #include "config_schema/text/text.hpp"
@@ -13,6 +14,7 @@
 #include "launcher/talks/exec_talk.hpp"
 #include "launcher/talks/get_talk.hpp"
 #include "launcher/talks/host_report.hpp"
+#include "launcher/talks/port_talk.hpp"
 #include "launcher/talks/sweep_report.hpp"
 #include "launcher/talks/wait_talk.hpp"
 #include "launcher/wire/message.hpp"
@@ -149,6 +151,27 @@ void check_get(std::string_view payload, GetOrder& order) {
   if (!taken) check_refusal(taken.error());
 }
 
+// A reader that takes all at once, on the side that is opened to and on the other one.
+void check_ports(std::string_view stream, PortTalk::Side side) {
+  PortTalk talk(side);
+  if (side == PortTalk::Side::opens) {
+    talk.send(talk.open(), "question");
+    talk.end(talk.open());
+  }
+  talk.feed(stream);
+  while (true) {
+    const auto event = talk.next();
+    if (!event) return check_refusal(event.error());
+    if (!*event) break;
+    require(talk.size() <= PortTalk::most_connections, "connections are within bounds");
+    const std::uint32_t connection = (*event)->connection;
+    require(talk.room(connection) <= PortTalk::window, "so is what is sent of one");
+    if ((*event)->kind == PortEvent::Kind::bytes) talk.took(connection, (*event)->payload.size());
+    if ((*event)->kind == PortEvent::Kind::end) talk.end(connection);
+  }
+  require(talk.take_frames().size() <= 2 * stream.size() + 100, "little is said in answer");
+}
+
 // The frames of a stream that arrives in pieces of that size, and what was wrong with the rest.
 struct Reading {
   std::vector<std::pair<FrameKind, std::string>> frames;
@@ -206,6 +229,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_ticket(bytes);
   check_allreduce_talk(bytes);
   check_exec(bytes);
+  check_ports(bytes, PortTalk::Side::opens);
+  check_ports(bytes, PortTalk::Side::answers);
   GetOrder order;
   check_get(bytes, order);
   return 0;
