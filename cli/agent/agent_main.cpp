@@ -18,7 +18,7 @@
 #include "cli/agent/agent_attach.hpp"
 #include "cli/agent/measure.hpp"
 #include "cli/agent/once_per_host.hpp"
-#include "cli/agent/port_connection.hpp"
+#include "cli/agent/port_connections.hpp"
 #include "cli/agent/report_writer.hpp"
 #include "config_schema/text/text.hpp"
 

@@ -274,7 +274,7 @@ class Exec {
       return leave(ExitCode(end.is_missing ? not_found : not_runnable));
     }
     if (end.rank_ended)
-      talk(terminal_text("rank {} has ended, and the command with it", flags_.rank));
+      talk(terminal_text("rank {} has ended, and all that ran beside it", flags_.rank));
     leave(ExitCode(end.code ? *end.code : 128 + *end.signal));
   }
 

@@ -92,7 +92,7 @@ leaves_nothing() {
     touch go
     await
     expect_status 137
-    expect_err '^train: rank 0 has ended, and the command with it$'
+    expect_err '^train: rank 0 has ended, and all that ran beside it$'
     finish_task
 }
 
@@ -143,7 +143,7 @@ hangs_on_its_way_there() {
     environment=()
     touch go
     await
-    expect_err '^train: rank 1 has ended, and the command with it$'
+    expect_err '^train: rank 1 has ended, and all that ran beside it$'
     finish_task
 }
 

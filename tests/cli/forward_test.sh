@@ -75,6 +75,7 @@ bytes_go_both_ways() {
         eventually 60 grep -qs ":$part" "got.$part"
         expect_equal "one of several at a time" "attempt 0:$part" "$(cat "got.$part")"
     done
+    expect_processes "commands beside the rank" 1 "task exec $id "
     end_all "$task_launcher" "$forward"
     expect_err "^train: task $id has ended$"
 }
@@ -100,6 +101,61 @@ restarts_are_followed() {
     end_all "$task_launcher" "$forward"
 }
 
+# Holds a port on both loopback addresses; answers on ::1 alone, once there is a file `answer`.
+holder='import os, socket, time
+v4 = socket.socket()
+v4.bind(("127.0.0.1", 0))
+v6 = socket.socket(socket.AF_INET6)
+v6.bind(("::1", v4.getsockname()[1]))
+with open("held.new", "w") as file: file.write(str(v4.getsockname()[1]))
+os.rename("held.new", "held")
+while not os.path.exists("answer"): time.sleep(0.05)
+v6.listen()
+open("listens", "w").close()
+while True:
+    peer = v6.accept()[0]
+    peer.sendall(b"from ::1")
+    peer.close()'
+
+nothing_answers() {
+    local forward holds
+    start_task
+    exec_with_environment /usr/bin/python3 -c "$holder" &
+    holds=$!
+    eventually 60 test -e held
+    start_forward "$(cat held)"
+    forward=$launcher
+    for _ in 1 2 3; do expect_equal "from a port that nothing listens on" "" "$(talk_to "$local" </dev/null 2>&1)"; done
+    expect_equal "how often that is said" 1 "$(grep -c "^train: nothing answers on port $(cat held) there: connection refused$" "$work/err")"
+    expect_processes "commands beside the rank" 1 "task exec $id "
+    touch answer
+    eventually 60 test -e listens
+    expect_equal "once something listens, on IPv6" "from ::1" "$(talk_to "$local" </dev/null)"
+    expect_processes "commands beside the rank" 1 "task exec $id "
+    kill "$holds"
+    wait "$holds" 2>/dev/null
+    expect_equal "from a port that nothing listens on" "" "$(talk_to "$local" </dev/null 2>&1)"
+    expect_equal "how often that is said" 2 "$(grep -c "^train: nothing answers" "$work/err")"
+    end_all "$task_launcher" "$forward"
+}
+
+# The program `train` beside the rank may be anything.
+far_side_is_a_stranger() {
+    local forward
+    mkdir strange
+    printf '#!/bin/sh\necho this is no train; exec cat >/dev/null\n' >strange/train
+    chmod 755 strange/train
+    start_task -e "PATH=$PWD/strange:$PATH"
+    start_forward "$port"
+    forward=$launcher
+    expect_equal "what comes from a stranger" "" "$(echo hello | talk_to "$local" 2>/dev/null)"
+    eventually 60 err_has "^train: what answers beside the rank: sent a frame of unknown kind 32$"
+    expect_processes "commands beside the rank" 0 "task exec $id "
+    rm strange/train
+    expect_equal "what comes back next" 'attempt 0:hello' "$(echo hello | talk_to "$local")"
+    end_all "$task_launcher" "$forward"
+}
+
 what_cannot_be_forwarded() {
     start_task
     run forward "$id" 6006 --local "$port"
@@ -118,5 +174,7 @@ what_cannot_be_forwarded() {
 
 test_case "bytes go both ways, over several connections at a time" bytes_go_both_ways
 test_case "after a restart a connection reaches the rank that runs then" restarts_are_followed
+test_case "a port that nothing listens on is said once, and may be listened on later" nothing_answers
+test_case "whatever else answers beside the rank ends with an error, and forwarding goes on" far_side_is_a_stranger
 test_case "what cannot be forwarded is said" what_cannot_be_forwarded
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Setup of other hosts, secrets for ranks there, and ports beside them.   setup_test.sh path/to/train
+# Setup of other hosts, and secrets for ranks there.   setup_test.sh path/to/train
 # shellcheck disable=SC2016 # programs for the ranks are in single quotes
 . "$(dirname "$0")/lib.sh"
 
@@ -40,29 +40,7 @@ secrets_stay_secret() {
     expect_status 0
 }
 
-ports_are_reached() {
-    local id
-    rm -f "$shared/go"
-    id=$(on head "$train" launch -d -H 'node[01-02]:1' -n 2 -- /bin/sh -c '
-        cd "$(mktemp -d)" && uname -n >host
-        if [ "$RANK" = 1 ]; then /usr/bin/python3 -m http.server --bind 127.0.0.1 6006 & fi
-        until [ -e /srv/shared/go ]; do sleep 0.05; done
-        [ "$RANK" = 0 ] || kill $!' 2>"$work/err") ||
-        note_failure "it does not start: $(cat "$work/err")"
-    run_on_head /bin/sh -c "$train forward $id 6006 --rank 1 --local 0 2>said & forward=\$!
-        port() { sed -n 's/^train: 127.0.0.1:\\([0-9]*\\) is port .*/\\1/p' said; }
-        until [ -n \"\$(port)\" ]; do sleep 0.05; done
-        until got=\$(/usr/bin/python3 -c 'import sys, urllib.request
-print(urllib.request.urlopen(\"http://127.0.0.1:%s/host\" % sys.argv[1]).read().decode().strip())' \"\$(port)\" 2>/dev/null); do sleep 0.1; done
-        echo \"\$got\"; kill -INT \$forward; wait \$forward; echo \"forward ended with \$?\""
-    expect_out '^node02$'
-    expect_out '^forward ended with 130$'
-    touch "$shared/go"
-    on head "$train" task wait "$id" >"$work/wait" 2>&1 || note_failure "it fails: $(cat "$work/wait")"
-}
-
 test_case "each host is set up once, before its ranks" each_host_is_set_up
 test_case "a host that cannot be set up is named" one_host_cannot_be_set_up
 test_case "hosts have a secret in no command line and in no file" secrets_stay_secret
-test_case "a port beside a rank of another host is reached from here" ports_are_reached
 finish
