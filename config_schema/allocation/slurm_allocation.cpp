@@ -31,31 +31,14 @@ Expected<int> read_count(std::string_view digits, std::size_t offset, int least,
       offset, fmt::format("'{}' is no number from {} to {}", digits, least, most_of_a_host), form});
 }
 
-// The slots of the host are these GPUs, which its agent sees.
-void give_gpus(const SlurmGpus& gpus, Host& host) {
-  host.accelerators = gpus.count;
-  std::string type = gpus.type;
-  std::transform(type.begin(), type.end(), type.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '_' ? ' ' : c;
-  });
-  if (!type.empty()) host.accelerator_type = accelerator_type_of(type);
-}
-
-// GPUs of the host are those of other jobs.
-void give_no_gpus(Host& host) {
-  host.slot_type = SlotType::cpu;
-  host.accelerators = 0;
-}
-
 void ask_for_gpus_of(Host& host) {
   if (host.accelerators.value_or(0) > 0 && !host.command.empty())
     host.command.push_back(fmt::format("--gpus={}", *host.accelerators));
 }
 
-// "gpu:a100:2(IDX:0-1),gpu:v100:1(IDX:2),tpu:4": its GPUs. A type counts if all have it.
-SlurmGpus gpus_of_gres(std::string_view gres) {
-  SlurmGpus gpus;
-  int kinds = 0;
+// Calls back with each item of "gpu:a100:2(IDX:0-1),gpu:2,tpu:4" that is a number of GPUs.
+template <class Callback>
+void for_gpus_of_gres(std::string_view gres, Callback callback) {
   while (!gres.empty()) {
     const std::size_t end = gres.find_first_of("(,");
     const std::string_view item = gres.substr(0, end);
@@ -65,12 +48,8 @@ SlurmGpus gpus_of_gres(std::string_view gres) {
     gres.remove_prefix(comma == gres.npos ? gres.size() : comma + 1);
     constexpr std::string_view name = "gpu:";
     if (!item.starts_with(name)) continue;
-    const auto read = read_slurm_gpus(item.substr(name.size()));
-    if (!read) continue;
-    gpus.count = std::min(gpus.count + read->count, most_of_a_host);
-    gpus.type = ++kinds == 1 ? read->type : "";
+    if (const auto read = read_slurm_gpus(item.substr(name.size()))) callback(*read);
   }
-  return gpus;
 }
 
 // Reads the hosts of one component of a job. All components add to one list.
@@ -253,22 +232,17 @@ class SlurmReader {
     return std::nullopt;
   }
 
-  // The words that start a step of one process on a host of the job. Each is needed: without
-  // `--unbuffered` a message waits for its last newline, without `--overlap` the step waits for all
-  // others, without `--propagate` it gets the limits of this process, without `--gpus` only the
-  // GPUs of one task of the job. The agent binds ranks to CPUs itself. Source: srun(1), and trials.
+  // Without `--gpus` the step gets only the GPUs of one task of the job.
   void reach_by_steps() {
     // The job of the first component is that of all of them.
     const std::string* id = find_variable(environment_, "SLURM_JOB_ID");
     if (id == nullptr || !whole_number(*id, 1, INT_MAX)) return;
-    std::vector<std::string> words{std::string(step_program), std::string(job_option) + *id,
-                                   "--nodelist={host}"};
+    std::vector<std::string> words = slurm_step_words(*id);
     constexpr std::string_view of_component = "_HET_GROUP_";
     if (!suffix_.empty()) words.push_back("--het-group=" + suffix_.substr(of_component.size()));
-    for (const char* word :
-         {"--nodes=1", "--ntasks=1", "--overlap", "--unbuffered", "--mpi=none", "--cpu-bind=none",
-          "--immediate=30", "--propagate=NONE", "--export=ALL", "--chdir=/", "--job-name=train"})
-      words.emplace_back(word);
+    words.emplace_back("--chdir=/");
+    words.emplace_back("--unbuffered");
+    words.emplace_back("--job-name=train");
     for (std::size_t i = 0; i < count_; ++i) {
       host(i).command = words;
       ask_for_gpus_of(host(i));
@@ -354,6 +328,53 @@ Expected<SlurmGpus> read_slurm_gpus(std::string_view text) {
     offset += part.size() + 1;
   }
   return gpus;
+}
+
+std::vector<std::string> slurm_step_words(const std::string& job) {
+  return {std::string(step_program),
+          std::string(job_option) + job,
+          "--nodelist={host}",
+          "--nodes=1",
+          "--ntasks=1",
+          "--overlap",
+          "--mpi=none",
+          "--cpu-bind=none",
+          "--immediate=30",
+          "--propagate=NONE",
+          "--export=ALL"};
+}
+
+void give_gpus(const SlurmGpus& gpus, Host& host) {
+  host.accelerators = gpus.count;
+  std::string type = gpus.type;
+  std::transform(type.begin(), type.end(), type.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '_' ? ' ' : c;
+  });
+  if (!type.empty()) host.accelerator_type = accelerator_type_of(type);
+}
+
+void give_no_gpus(Host& host) {
+  host.slot_type = SlotType::cpu;
+  host.accelerators = 0;
+}
+
+SlurmGpus gpus_of_gres(std::string_view gres, std::string_view type) {
+  SlurmGpus gpus;
+  int kinds = 0;
+  for_gpus_of_gres(gres, [&](const SlurmGpus& item) {
+    if (!type.empty() && to_lower(item.type) != to_lower(std::string(type))) return;
+    gpus.count = std::min(gpus.count + item.count, most_of_a_host);
+    gpus.type = ++kinds == 1 ? item.type : "";
+  });
+  return gpus;
+}
+
+std::vector<std::string> gpu_types_of_gres(std::string_view gres) {
+  std::vector<std::string> types;
+  for_gpus_of_gres(gres, [&](const SlurmGpus& item) {
+    if (!item.type.empty()) types.push_back(item.type);
+  });
+  return types;
 }
 
 Result<HostInventory> read_slurm_allocation(const EnvironmentMap& environment) {

@@ -20,6 +20,23 @@ struct SlurmGpus {
 };
 tl::expected<SlurmGpus, HostSetError> read_slurm_gpus(std::string_view text);
 
+/// The GPUs of generic resources as Slurm writes them: `gpu:a100:2(IDX:0-1),gpu:1,tpu:4`; only
+/// those of this type, in any case, if one is given. Their type counts if all have it.
+SlurmGpus gpus_of_gres(std::string_view gres, std::string_view type = {});
+/// The types that are named there, as they are written.
+std::vector<std::string> gpu_types_of_gres(std::string_view gres);
+/// These GPUs are the slots of the host.
+void give_gpus(const SlurmGpus& gpus, Host& host);
+/// It has none for this job, whatever the machine has.
+void give_no_gpus(Host& host);
+
+/// The words that start a step of one process on the host `{host}` of a job. Each is needed:
+/// without
+/// `--overlap` the step waits for all others, without `--propagate` it gets the limits of this
+/// process. Ranks are bound to CPUs by their agent. Where messages are to arrive that do not end
+/// with a newline, `--unbuffered` is needed, too. Source: srun(1), and trials.
+std::vector<std::string> slurm_step_words(const std::string& job);
+
 /// The hosts of the Slurm job that this environment belongs to: `SLURM_JOB_NODELIST` (older:
 /// `SLURM_NODELIST`), of a heterogeneous job those of all its components.
 ///

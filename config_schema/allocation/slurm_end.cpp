@@ -19,6 +19,15 @@ std::string_view value_of(std::string_view line, std::string_view key) {
 
 }  // namespace
 
+std::optional<int> slurm_code_of(std::string_view job) {
+  const std::string_view state = value_of(job, "JobState");
+  if (state != "COMPLETED" && state != "FAILED" && state != "COMPLETING") return std::nullopt;
+  const std::string_view code = value_of(job, "ExitCode");  // CODE:SIGNAL
+  const std::size_t colon = code.find(':');
+  if (colon == code.npos || code.substr(colon) != ":0") return std::nullopt;
+  return whole_number(code.substr(0, colon), 0, 255);
+}
+
 std::string slurm_end_of(std::string_view job, int restarts) {
   const std::string_view state = value_of(job, "JobState");
   const std::string_view reason = value_of(job, "Reason");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,9 @@ namespace train {
 /// Who cancelled a job is not said there. A job that goes back into the queue does not say why.
 /// Source: scontrol(1), and trials with Slurm 22.05.
 std::string slurm_end_of(std::string_view job, int restarts);
+
+/// The exit code of the script of a job that has ended by itself; nothing: it has not. `job` as
+/// above.
+std::optional<int> slurm_code_of(std::string_view job);
 
 }  // namespace train

@@ -85,6 +85,7 @@ class ExperimentReader {
   void check_entrypoint(const Place& place);
   void unwrap(const Place& place);
   void read_choices();
+  void read_engine();
   void read_written();
   void read_batch();
   void read_values();
@@ -191,6 +192,26 @@ void ExperimentReader::read_choices() {
   config_.visible_devices = enum_of<VisibleDevices>(devices_words, fields_.text("visible_devices"));
   config_.processes = enum_of<Processes>(processes_words, fields_.text("processes"));
   config_.cpu_binding = enum_of<CpuBinding>(binding_words, fields_.text("cpu_binding"));
+}
+
+void ExperimentReader::read_engine() {
+  if (fields_.text("engine") == "slurm") config_.engine = Engine::slurm;
+  if (const auto slots = fields_.integer("slurm.slots_per_node"))
+    config_.slurm.slots_per_node = static_cast<int>(*slots);
+  config_.slurm.gpu_type = fields_.text("slurm.gpu_type");
+  for (const char* path : {"environment.slurm", "slurm.sbatch_args"})
+    if (const GivenValue* given = fields_.given(path))
+      for (const YamlNodePtr& word : given->node->items) {
+        // Each becomes a line of a script.
+        if (word->text.empty() || word->text.find('\n') != word->text.npos)
+          found_.error(given->place, path,
+                       fmt::format("'{}' has an option without text, or with a line break", path),
+                       "write one option of sbatch as each item: --account=physics");
+        config_.slurm.sbatch_args.push_back(word->text);
+      }
+  if (config_.engine == Engine::slurm) return;
+  for (const char* path : {"environment.slurm", "slurm"})
+    if (const GivenValue* given = fields_.given(path)) found_.note_idle(given->place, path);
 }
 
 void ExperimentReader::read_written() {
@@ -325,6 +346,7 @@ Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnos
   read_names();
   read_entrypoint();
   read_choices();
+  read_engine();
   read_written();
   read_workers(fields_, overrides_.workers.value_or(1), found_, config_);
   read_scaling_needs(fields_, found_, config_);

@@ -92,6 +92,19 @@ enum class SpoolOverflow { block, drop };
 enum class NetworkUse { automatic, none };
 /// Whether slots and other resources are leased exclusively for a trial.
 enum class Leasing { automatic, none };
+/// What gives hosts to an experiment that is not launched in a scheduler's job.
+enum class Engine {
+  ssh,    ///< `train` itself, from those that the user names
+  slurm,  ///< a job of Slurm that `train` submits
+};
+/// What a job of Slurm asks for beside what the experiment needs (Determined's `slurm`).
+struct SlurmOptions {
+  std::optional<int> slots_per_node;  ///< at most so many of a node, >= 1; nothing: all
+  std::string gpu_type;               ///< in any case; empty: any
+  std::vector<std::string> sbatch_args;
+
+  bool operator==(const SlurmOptions&) const = default;
+};
 /// Which cores of its host a rank may run on.
 enum class CpuBinding { none, automatic, node, socket, exclusive };
 
@@ -235,6 +248,8 @@ struct ExperimentConfig {
   std::optional<std::uint32_t> trial_seed;    ///< the seed, if this is one trial of a search
   std::string data_json = "{}";               ///< one line of JSON
 
+  Engine engine = Engine::ssh;
+  SlurmOptions slurm;  ///< of the engine `slurm`
   Leasing leases = Leasing::automatic;
   NetworkUse network = NetworkUse::automatic;
   bool allow_busy = false;  ///< also uses GPUs that processes outside of `train` use

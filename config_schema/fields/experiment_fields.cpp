@@ -225,6 +225,14 @@ constexpr Field how_hosts_meet[] = {
         .one_of("auto|none"),
 };
 
+constexpr Field where_it_runs[] = {
+    Field{
+        "engine", string, train, "ssh",
+        "what gives hosts: ssh: the user names them, and train reaches them itself; slurm: Slurm, "
+        "by a job that train submits and launches in; in a job of it both are the same"}
+        .one_of("ssh|slurm"),
+};
+
 constexpr Field how_it_ends[] = {
     Field{"max_restarts", integer, determined, "0",
           "how often the whole trial is started again after a failure"}
@@ -303,6 +311,7 @@ std::vector<Field> all_fields() {
   append(all, what_it_needs);
   append(all, what_others_leave);
   append(all, how_hosts_meet);
+  append(all, where_it_runs);
   all.insert(all.end(), ray_fields().begin(), ray_fields().end());
   append(all, how_it_ends);
   for (const auto fields : {searcher_fields(), tune_fields(), determined_fields()})
