@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config_schema/text/error.hpp"
 #include "launcher/ports/clock.hpp"
 
 namespace train {
@@ -13,6 +14,18 @@ namespace train {
 /// of its file of settings, and without lists of devices. These programs take options from
 /// variables, and `srun` would pass them and the GPUs of this process on to its step.
 std::vector<std::string> environment_for_slurm(std::vector<std::string> environment);
+
+/// What of a program of Slurm is its answer.
+enum class SlurmAnswer {
+  output,  ///< its standard output, if it succeeds
+  words,   ///< all that it prints, whether or not it succeeds
+};
+
+/// Runs one of Slurm's programs, found in $PATH, with these words, and returns its answer. Blocks,
+/// but no longer than the limit. Class `missing` if there is no such program; else `host`, with the
+/// last line of its standard error.
+Result<std::string> ask_slurm(const std::vector<std::string>& words, milliseconds limit,
+                              SlurmAnswer answer = SlurmAnswer::output);
 
 /// What Slurm says of a job, by `scontrol show job -d -o`: a line for each of its components.
 /// Blocks, but no longer than the limit. Nothing: there is no `scontrol` in $PATH, no such job, or
