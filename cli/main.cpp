@@ -13,6 +13,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/licenses.hpp"
 #include "cli/commands/user_flags.hpp"
+#include "cli/jobs/job_relay.hpp"
 #include "cli/request/user_file.hpp"
 #include "cli/surroundings/build_info.hpp"
 #include "cli/task_commands/task_command.hpp"
@@ -66,6 +67,21 @@ Result<void> take_user_file(CLI::App& app, std::vector<std::string> arguments, C
   return {};
 }
 
+// Runs a command on a task where its launcher is, if that is in a job of Slurm.
+std::optional<ExitCode> relayed_to_job(const CLI::App& app, std::vector<std::string> arguments,
+                                       const Choice& choice) {
+  const CLI::App* command = app.get_subcommands().front();
+  if (command->get_name() == "task") command = command->get_subcommands().front();
+  const CLI::Option* task = command->get_option_no_throw("TASK");
+  if (task == nullptr || task->results().empty()) return std::nullopt;
+  if (task->results().size() > 1) return refuse_among_others(task->results());
+  if (choice.has_taken_command && !choice.command.empty()) {
+    arguments.emplace_back("--");
+    arguments.insert(arguments.end(), choice.command.begin(), choice.command.end());
+  }
+  return relay_to_job(command->get_name(), task->results().front(), arguments);
+}
+
 ExitCode run(std::vector<std::string> arguments) {
   if (const auto enough = check_stack_limit(); !enough) return report(enough.error());
   Choice choice;
@@ -104,6 +120,7 @@ ExitCode run(std::vector<std::string> arguments) {
   if (takes_user_flags(app))
     if (const auto taken = take_user_file(app, arguments, choice); !taken)
       return report(taken.error());
+  if (const auto relayed = relayed_to_job(app, arguments, choice)) return *relayed;
   return choice.run();
 }
 

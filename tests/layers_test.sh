@@ -90,9 +90,10 @@ cli/record:
 cli/story: surroundings terminal show logs record
 cli/supervisor: surroundings terminal show logs request record story
 cli/agent: surroundings
-cli/commands: surroundings terminal show logs request completion record story supervisor agent
-cli/task_commands: surroundings terminal show logs request completion record story supervisor agent commands
-cli/.: surroundings terminal request commands task_commands
+cli/jobs: surroundings terminal show request supervisor
+cli/commands: surroundings terminal show logs request completion record story supervisor agent jobs
+cli/task_commands: surroundings terminal show logs request completion record story supervisor agent jobs commands
+cli/.: surroundings terminal request jobs commands task_commands
 '
 
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}

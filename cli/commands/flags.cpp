@@ -143,6 +143,11 @@ void add_request(CLI::App& command, RequestFlags& flags) {
       ->type_name("HOSTS")
       ->check(names("hosts", value_kind::host_filter));
   add_transport(command, flags.transport);
+  command
+      .add_option("--engine", flags.engine,
+                  "What gives hosts: ssh, as named here, or slurm: a job of it")
+      ->type_name("KIND")
+      ->check(one_of({"ssh", "slurm"}));
   command.add_flag("--allow-busy", flags.allow_busy,
                    "Take GPUs although processes outside of train compute on them");
   command

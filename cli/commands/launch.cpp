@@ -14,6 +14,10 @@
 #include "cli/commands/check.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/completion/value_kind.hpp"
+#include "cli/jobs/job_script.hpp"
+#include "cli/jobs/job_submission.hpp"
+#include "cli/jobs/job_viewers.hpp"
+#include "cli/request/kept_request.hpp"
 #include "cli/show/search_of_task.hpp"
 #include "cli/show/task_events.hpp"
 #include "cli/show/task_table.hpp"
@@ -21,6 +25,7 @@
 #include "cli/supervisor/detachment.hpp"
 #include "cli/supervisor/placed_launch.hpp"
 #include "cli/supervisor/supervisor.hpp"
+#include "cli/surroundings/environment.hpp"
 #include "cli/surroundings/state_directory.hpp"
 #include "cli/surroundings/stop_signals.hpp"
 #include "cli/surroundings/time_text.hpp"
@@ -30,11 +35,13 @@
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/text/text.hpp"
 #include "launcher/formats/formats.hpp"
+#include "launcher/formats/slurm_job.hpp"
 #include "launcher/hyperparameters/varied_values.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/placement/refusal.hpp"
 #include "launcher/record/task_json.hpp"
 #include "launcher/rendezvous/rank_environment.hpp"
+#include "launcher/task/rerun_request.hpp"
 
 namespace train {
 
@@ -46,6 +53,11 @@ std::optional<CheckTier> tier_of(const std::string& text) {
   if (text == "full") return CheckTier::full;
   if (text == "bench") return CheckTier::bench;
   return std::nullopt;
+}
+
+Error no_entrypoint() {
+  return make_error(ErrorClass::config, "there is nothing to run: no entrypoint",
+                    "write 'entrypoint:' in the experiment, or a command after --");
 }
 
 // Prints the sampled values of the first trial: no file contains them.
@@ -145,6 +157,50 @@ Result<void> check_events_file(const std::string& file) {
               "give a file that can be written, in a folder that exists");
 }
 
+ExitCode launch_here(const LaunchFlags& flags, const std::string& task_of_job);
+
+// What a launcher without a terminal says is in its own file.
+void redirect_output(const std::string& file) {
+  const Descriptor log(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!log) return;
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(log.get(), standard);
+}
+
+// Flags that count where the ranks are started, and where they are shown.
+void note_job_words(LaunchFlags& flags, const std::string& check) {
+  if (flags.strict) flags.job_words.emplace_back("--strict");
+  if (flags.check) flags.job_words.push_back("--check=" + (check == "true" ? "fast" : check));
+  if (flags.exclude_unfit) flags.job_words.emplace_back("--exclude-unfit");
+  if (!flags.events.empty())
+    flags.job_words.insert(flags.job_words.end(), {"--events", flags.events});
+  if (flags.tee.is_folded) flags.view_words.emplace_back("--dedup");
+  if (flags.tee.progress == Progress::none) flags.view_words.emplace_back("--progress=none");
+}
+
+ExitCode submit_as_job(const Request& request, const LaunchFlags& flags) {
+  const auto plan = plan_on_partition(request);
+  if (!plan) {
+    talk_warnings(request.experiment.warnings);
+    return report(to_error(plan.error()));
+  }
+  talk_warnings(plan->warnings);
+  if (plan->experiment.entrypoint.empty()) return report(no_entrypoint());
+  const char* const flag = flags.json                                          ? "--json"
+                           : flags.raw                                         ? "--raw"
+                           : flags.tee.has_times                               ? "--timestamps"
+                           : flags.tee.mode != Tee::Mode::all && !flags.detach ? "--tee"
+                                                                               : nullptr;
+  if (flag != nullptr)
+    return report(make_error(
+        ErrorClass::usage,
+        fmt::format("{} is not for a job that is submitted: its task is recorded there", flag),
+        flags.json ? "train task show TASK --json prints the record"
+                   : "train task logs TASK shows output in each form"));
+  return launch_as_job(request, flags.request, *plan,
+                       {flags.detach, flags.job_words, flags.view_words});
+}
+
 ExitCode report_started(const std::string& task_id) {
   talk(
       terminal_text("task {} runs on its own now; to see, await or stop it:\n"
@@ -163,9 +219,7 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   talk_warnings(plan.warnings);
   if (auto faults = oversized_variables(plan); !faults.empty())
     return tl::make_unexpected(Error{ErrorClass::config, std::move(faults)});
-  if (plan.experiment.entrypoint.empty())
-    return fail(ErrorClass::config, "there is nothing to run: no entrypoint",
-                "write 'entrypoint:' in the experiment, or a command after --");
+  if (plan.experiment.entrypoint.empty()) return tl::make_unexpected(no_entrypoint());
 
   if (std::error_code gone; std::filesystem::current_path(gone).empty())
     return fail(
@@ -178,12 +232,15 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   auto opened = open_task_store();
   if (!opened) return tl::make_unexpected(opened.error());
   const std::shared_ptr<SqliteTaskStore> store = std::move(*opened);
-  TaskRecord task = new_task(request, plan, *store, make_task_id(random_bits()));
+  const bool is_in_job = !how.task.empty();
+  TaskRecord task =
+      new_task(request, plan, *store, is_in_job ? how.task : make_task_id(random_bits()));
   ignore_signals();
   // From here on an end is recorded: signals are blocked, so that none arrives in between.
   signals.emplace();
   if (const auto created = store->create(task); !created)
     return tl::make_unexpected(created.error());
+  if (is_in_job) redirect_output(store->supervisor_log(task.id));
   // The plan is in the registry, and large: it has the environments of all ranks.
   std::string().swap(task.plan_json);
 
@@ -220,7 +277,53 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   return FinishedLaunch{std::move(task), store, std::move(ended)};
 }
 
+namespace {
+
+// The launch that the submitting machine has written into the script of the job.
+Result<RequestFlags> request_in_job(const LaunchFlags& flags) {
+  auto text = read_input("-", "job's");
+  if (!text) return tl::make_unexpected(text.error());
+  const auto kept = decode_rerun(*text);
+  if (!kept) return tl::make_unexpected(kept.error());
+  return flags_of_kept(flags.in_job, *kept);
+}
+
+// A program that was sent to this node for the job.
+void remove_program_copy() {
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (!error && program == slurm_program_copy(variable("SLURM_JOB_ID"))) ::unlink(program.c_str());
+}
+
+ExitCode launch_in_job(LaunchFlags flags) {
+  auto request = request_in_job(flags);
+  if (!request) return report(request.error());
+  flags.request = std::move(*request);
+  flags.request.is_in_own_job = true;
+  ::unsetenv("TRAIN_HOSTFILE");  // its hosts are those of the job
+  const std::string task = std::exchange(flags.in_job, {});
+  flags.tee.mode = Tee::Mode::none;
+  expect_viewers(task);
+  const ExitCode code = launch_here(flags, task);
+  // KillWait ends this, if it is Slurm that ends the job.
+  constexpr milliseconds longest_view{20'000};
+  auto store = open_task_store();
+  const bool is_recorded = store && (*store)->find(task);
+  await_viewers(task, is_recorded ? JobTask::recorded : JobTask::unrecorded, flags.awaits_viewer,
+                longest_view);
+  remove_program_copy();
+  return code;
+}
+
+}  // namespace
+
 ExitCode launch_command(const LaunchFlags& flags) {
+  return flags.in_job.empty() ? launch_here(flags, {}) : launch_in_job(flags);
+}
+
+namespace {
+
+ExitCode launch_here(const LaunchFlags& flags, const std::string& task_of_job) {
   const auto wait = wait_of(flags);
   if (!wait) return report(wait.error());
   Detachment detachment;
@@ -228,6 +331,7 @@ ExitCode launch_command(const LaunchFlags& flags) {
     if (const auto code = detachment.fork(report_started)) return *code;
   auto request = load_request(flags.request, ReadFor::launching);
   if (!request) return report(request.error());
+  if (request->partition) return submit_as_job(*request, flags);
   settle_for_launcher(request->experiment, flags.detach);
   if (!request->hosts_note.empty() && flags.tee.progress != Progress::none)
     talk(TerminalText(request->hosts_note));
@@ -246,14 +350,16 @@ ExitCode launch_command(const LaunchFlags& flags) {
     if (!plan) return report(to_error(plan.error()));
   }
   std::optional<StopSignals> signals;
-  auto launched = launch_to_the_end(*request, *plan, flags,
-                                    {flags.detach ? &detachment : nullptr, *wait}, signals);
+  auto launched = launch_to_the_end(
+      *request, *plan, flags, {flags.detach ? &detachment : nullptr, *wait, task_of_job}, signals);
   if (!launched) return report(launched.error());
   auto& [task, store, ended] = *launched;
   const ExitCode answered = flags.json ? answer(whole_record(task, *store, ended)) : ExitCode();
   if (!ended.last_words.empty()) talk(ended.last_words);
   return ended.code.value() != 0 ? ended.code : answered;
 }
+
+}  // namespace
 
 void add_launch(CLI::App& app, Choice& choice) {
   // The flag values as typed.
@@ -299,22 +405,30 @@ void add_launch(CLI::App& app, Choice& choice) {
   add_wait(*command, words->wait);
   auto* json = command->add_flag("--json", flags->json,
                                  "Print the finished task as JSON; output goes to stderr");
-  command
-      ->add_flag("-d,--detach", flags->detach,
-                 "Return once the ranks have started; print the task's id")
-      ->excludes(json)
-      ->excludes(shown);
+  command->add_option("--in-job", flags->in_job, "")->group("");  // what a job's script calls
+  command->add_flag("--await-viewer", flags->awaits_viewer, "")->group("");
+  command->add_flag("-d,--detach", flags->detach,
+                    "Return once the ranks have started; print the task's id");
   command->footer(command->get_footer() +
                   "\n\n"
                   "Examples:\n"
                   "  train launch -d experiment.yaml -H gpu-a:8,gpu-b:8 --max-runtime 90m\n"
                   "  train launch -n 4 -e OMP_NUM_THREADS=2 -- python3 train.py --epochs 3");
-  command->callback([&choice, flags, words] {
+  command->callback([&choice, flags, words, shown, json] {
     flags->request.command = choice.take_command();
     flags->request.defaults = choice.defaults;
     flags->wait = wait_of(words->wait);
     flags->check = tier_of(words->check);
-    choice.run = [flags, words] {
+    note_job_words(*flags, words->check);
+    // `excludes` would take lines of the help.
+    const char* const excluded = json->count() > 0    ? "--json"
+                                 : shown->count() > 0 ? "--tee"
+                                                      : nullptr;
+    choice.run = [flags, words, excluded] {
+      if (flags->detach && excluded != nullptr)
+        return report(make_error(ErrorClass::usage,
+                                 fmt::format("--detach excludes {}: it shows nothing", excluded),
+                                 "leave one out; train task attach and show tell the rest"));
       auto parsed = parse_tee(words->tee, "--tee");
       if (!parsed) return report(parsed.error());
       flags->tee.mode = parsed->mode;

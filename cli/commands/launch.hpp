@@ -30,6 +30,12 @@ struct LaunchFlags {
   bool exclude_unfit = false;  ///< starts on the fit hosts only
   /// Waits at most this long for slots that other tasks hold; empty: without a limit.
   std::optional<std::string> wait;
+  /// The launch is that of a submitted job: the id of its task. The request is read from standard
+  /// input.
+  std::string in_job;
+  bool awaits_viewer = false;           ///< the submitting machine comes to show the task
+  std::vector<std::string> job_words;   ///< flags as typed that the launch in a job gets, too
+  std::vector<std::string> view_words;  ///< likewise, of `train task attach`
 };
 /// Runs the experiment and waits for its end.
 ExitCode launch_command(const LaunchFlags& flags);
@@ -45,6 +51,7 @@ struct FinishedLaunch {
 struct LaunchWay {
   Detachment* detachment = nullptr;  ///< leaves the terminal with the task, if not null
   std::optional<PlacedLaunch::Wait> wait = {};
+  std::string task = {};  ///< its id in the job that was submitted for it; empty: a new one
 };
 
 /// Records a task, prints its description, and runs it to its end. Once the task is recorded,

@@ -9,6 +9,7 @@
 #include "backends/posix/files.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/flags.hpp"
+#include "cli/jobs/job_script.hpp"
 #include "cli/supervisor/host_inquiry.hpp"
 #include "cli/terminal/picture_file.hpp"
 #include "cli/terminal/talk.hpp"
@@ -144,14 +145,21 @@ ExitCode plan_command(const PlanFlags& flags) {
   const auto request = load_request(flags.request, ReadFor::planning);
   if (!request) return report(request.error());
   if (!request->hosts_note.empty()) talk(TerminalText(request->hosts_note));
+  if (request->partition && flags.live)
+    return report(make_error(ErrorClass::usage, "--live asks hosts, and Slurm gives out its nodes",
+                             "leave it out; squeue and sinfo show what is in use"));
   const Occupancy held = flags.live ? ask_hosts(*request) : Occupancy();
-  auto plan = make_plan(request->experiment, request->inventory, held, request->user_variables);
+  auto plan = request->partition ? plan_on_partition(*request)
+                                 : make_plan(request->experiment, request->inventory, held,
+                                             request->user_variables);
   if (!plan) {
     talk_warnings(request->experiment.warnings);
     talk_warnings(request->inventory.warnings);
     if (flags.format == PlanFlags::Format::json) answer(refusal_to_json(plan.error()));
     return report(to_error(plan.error()));
   }
+  // What a job takes of a node is asked for; the rest is for other jobs.
+  if (request->partition) plan->advice.clear();
   if (auto checked = check_rank(flags, *plan); !checked) return report(checked.error());
   const auto context = read_context(request->context_directory);
   if (!context) return report(context.error());
@@ -170,7 +178,17 @@ ExitCode plan_command(const PlanFlags& flags) {
   if (flags.svg)
     if (auto written = write_file(*flags.svg, plan_to_svg(subject)); !written)
       return report(written.error());
-  return answer(show(subject, *context, flags));
+  std::string text = show(subject, *context, flags);
+  if (request->partition && flags.format == PlanFlags::Format::table) {
+    const auto script = script_of_job(*request, flags.request, *plan, {});
+    if (!script) return report(script.error());
+    talk(terminal_text(
+        "nodes are examples: Slurm chooses among those of partition {}; below is the script that "
+        "launch gives to sbatch",
+        request->partition->name));
+    text += "\n" + script->text;
+  }
+  return answer(text);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "backends/posix/files.hpp"
 #include "backends/process/programs.hpp"
 #include "cli/request/given_environment.hpp"
+#include "cli/request/slurm_hosts.hpp"
 #include "config_schema/allocation/scheduler_allocation.hpp"
 #include "config_schema/allocation/slurm_allocation.hpp"
 #include "config_schema/experiment/script_file.hpp"
@@ -101,6 +102,7 @@ ExperimentOverrides overrides_of(const RequestFlags& flags) {
                                 .settings = flags.settings,
                                 .command = flags.command,
                                 .defaults = flags.defaults};
+  if (!flags.engine.empty()) overrides.settings.push_back("engine=" + flags.engine);
   if (flags.allow_busy) overrides.settings.emplace_back("allow_busy=true");
   if (flags.config.empty() && flags.fills_hosts) overrides.workers = 1;
   return overrides;
@@ -300,6 +302,22 @@ Result<HostInventory> load_inventory(const RequestFlags& flags, const Environmen
   return complete_inventory(std::move(*declared), *machine, flags.transport);
 }
 
+// The nodes that a job may get.
+Result<HostInventory> nodes_of_slurm(const RequestFlags& flags, const ExperimentConfig& experiment,
+                                     const EnvironmentMap& environment, HostOrigin& origin,
+                                     std::optional<SlurmPartition>& partition) {
+  if (!flags.host_list.empty() || !flags.host_file.empty())
+    return fail(ErrorClass::usage,
+                fmt::format("{} names hosts, and the engine slurm gets its hosts from Slurm",
+                            flags.host_list.empty() ? "--hostfile" : "-H"),
+                "leave one out; --include and --exclude choose among Slurm's nodes");
+  auto found = ask_for_partition(experiment, environment);
+  if (!found) return tl::make_unexpected(found.error());
+  partition = std::move(*found);
+  origin.source = HostSource::allocation;
+  return partition->hosts;
+}
+
 // The hosts that are left after --include or --exclude.
 Result<HostInventory> usable_hosts(const HostInventory& all, const RequestFlags& flags) {
   return flags.include ? filter_hosts(all, FilterKind::include, *flags.include)
@@ -373,8 +391,10 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   request.overrides.environment = std::move(given->variables);
   auto experiment = load_experiment(flags, request.overrides, request.experiment_text, purpose);
   HostOrigin origin;
-  auto inventory = load_inventory(flags, environment, origin);
-  if (inventory && (flags.include || flags.exclude)) {
+  auto inventory = experiment && is_for_slurm(*experiment, environment)
+                       ? nodes_of_slurm(flags, *experiment, environment, origin, request.partition)
+                       : load_inventory(flags, environment, origin);
+  if (inventory && !flags.is_in_own_job && (flags.include || flags.exclude)) {
     request.unfiltered = std::move(*inventory);
     inventory = usable_hosts(*request.unfiltered, flags);
   }
@@ -386,10 +406,14 @@ Result<Request> load_request(const RequestFlags& flags, ReadFor purpose) {
   }
   if (!experiment) return tl::make_unexpected(experiment.error());
   if (!inventory) return tl::make_unexpected(inventory.error());
+  // The partition was asked for when the job was submitted.
+  if (origin.is_of_slurm && experiment->engine == Engine::slurm)
+    for (Host& host : inventory->hosts) host.pool = experiment->resource_pool;
   // Slurm has given the slots to this job, and knows of no leases of other jobs.
   const bool takes_no_leases = origin.is_of_slurm && experiment->leases == Leasing::automatic;
   if (takes_no_leases) request.overrides.settings.emplace_back("leases=none");
-  const bool takes_all = request.overrides.workers && origin.source != HostSource::this_machine;
+  const bool takes_all =
+      request.overrides.workers && !request.partition && origin.source != HostSource::this_machine;
   if (takes_all) request.overrides.workers = workers_on_all_slots(*experiment, *inventory);
   if (takes_no_leases || takes_all) {
     experiment = read_experiment(flags, request.experiment_text, request.overrides, purpose);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config_schema/allocation/slurm_partition.hpp"
 #include "config_schema/experiment/experiment_config.hpp"
 #include "config_schema/hosts/host_inventory.hpp"
 #include "launcher/plan/plan.hpp"
@@ -28,6 +29,7 @@ struct RequestFlags : HostFlags {
   std::string config;                         ///< path; empty: the command alone
   std::optional<std::string> include;         ///< --include
   std::optional<std::string> exclude;         ///< --exclude
+  std::string engine;                         ///< --engine; empty: that of the experiment
   std::optional<std::string> context;         ///< --context
   std::optional<int> slots;                   ///< -n
   std::optional<std::uint64_t> global_batch;  ///< --batch
@@ -40,6 +42,8 @@ struct RequestFlags : HostFlags {
   /// A command without a file fills its hosts in order. False for a rerun of a launch by an earlier
   /// train that did not.
   bool fills_hosts = true;
+  /// A launch in the job that was submitted for it: Slurm has chosen its nodes by the filters.
+  bool is_in_own_job = false;
   std::optional<std::string> config_text;  ///< the text of the experiment, if it was read before
 };
 
@@ -56,6 +60,8 @@ struct Request {
   HostSource host_source = HostSource::this_machine;
   UserVariables user_variables;
   std::string context_directory;  ///< the directory that is sent to the hosts; empty: none
+  /// The nodes that a job of Slurm may get; nothing: the hosts are known.
+  std::optional<SlurmPartition> partition;
   std::string hosts_note;  ///< names the scheduler's allocation; empty if the user named the hosts
 };
 
@@ -74,7 +80,8 @@ ExperimentOverrides overrides_of(const RequestFlags& flags);
 
 /// Reads the files that the flags name, the allocation of a scheduler, or this machine if no host
 /// is named. A command without a file and without a number of ranks takes all slots of the hosts
-/// that the user or a scheduler has named, and one slot of this machine. Reports all errors
+/// that the user or a scheduler has named, and one slot of this machine, or of a job that is to be
+/// submitted. Reports all errors
 /// together: of the experiment, of the hosts, and what prevents planning or launching.
 Result<Request> load_request(const RequestFlags& flags, ReadFor purpose);
 

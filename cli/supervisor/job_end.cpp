@@ -28,9 +28,10 @@ std::string id_of_job(const std::vector<Host>& hosts) {
 
 }  // namespace
 
-std::string words_on_end_of_job(const std::vector<Host>& hosts) {
+std::string words_on_end_of_job(const std::vector<Host>& hosts, bool was_warned) {
   const std::string id = id_of_job(hosts);
   if (id.empty()) return {};
+  if (was_warned) return fmt::format("Slurm warns that the time of job {} is nearly over", id);
   const auto job = ask_slurm_for_job(id, answer_limit);
   if (!job) return {};
   const int restarts = whole_number(variable("SLURM_RESTART_COUNT"), 0, INT_MAX).value_or(0);

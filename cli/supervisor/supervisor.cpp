@@ -215,6 +215,10 @@ class Supervisor {
   // Ctrl-C before adoption is complete leaves the task running: the user may only lack a passphrase
   // for it.
   void signalled(int number) {
+    if (number == SIGUSR1) {
+      was_warned_ = true;
+      number = SIGTERM;
+    }
     if (driver_ && (!patience_ || s_.stop_signal)) return stop_driver(number);
     left_by_ = number;
     loop_.stop();
@@ -494,7 +498,7 @@ class Supervisor {
     story_.end(outcome);
     record_outcome(task, outcome, trial_of_outcome());
     const std::string end_of_job =
-        outcome.succeeded ? std::string() : words_on_end_of_job(s_.hosts);
+        outcome.succeeded ? std::string() : words_on_end_of_job(s_.hosts, was_warned_);
     if (!end_of_job.empty()) task.cause += "; " + end_of_job;
     if (search_) print(search_story_->summary());
     const std::set<int> unsettled_before = unsettled_hosts();
@@ -560,6 +564,7 @@ class Supervisor {
   bool has_started_ = false;
   bool is_request_kept_ = false;            ///< or cannot be kept
   std::unique_ptr<Subscription> patience_;  ///< when resuming: until the task is steady
+  bool was_warned_ = false;                 ///< by Slurm, of the end of its job
   std::optional<int> left_by_;  ///< the signal that ended this process's work before the task ran
   std::optional<TaskDriver::Displacement> displacement_;
   std::optional<LogWriter> writer_;

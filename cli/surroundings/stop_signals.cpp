@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/posix/child.hpp"
+#include "cli/surroundings/environment.hpp"
 
 namespace train {
 
@@ -20,6 +21,7 @@ bool is_ignored(int signal) {
 StopSignals::StopSignals() : numbers_{SIGTERM} {
   for (const int number : {SIGINT, SIGHUP})
     if (!is_ignored(number)) numbers_.push_back(number);
+  if (!variable("SLURM_JOB_ID").empty()) numbers_.push_back(SIGUSR1);
   block();
 }
 

@@ -10,9 +10,10 @@
 
 namespace train {
 
-/// The signals that stop a launch. They are blocked from construction on, so that none ends the
-/// program after a task is recorded and before its end can be recorded. Construct it in the main
-/// thread, before other threads are started.
+/// The signals that stop a launch; in a job of Slurm SIGUSR1 is one, by which its script is warned
+/// before the limit of its time (`sbatch --signal=B:USR1@60`). They are blocked from construction
+/// on, so that none ends the program after a task is recorded and before its end can be recorded.
+/// Construct it in the main thread, before other threads are started.
 class StopSignals {
  public:
   StopSignals();

@@ -7,11 +7,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include "backends/log/task_watch.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/store/task_lock.hpp"
 #include "cli/commands/flags.hpp"
+#include "cli/jobs/job_notes.hpp"
+#include "cli/jobs/job_viewers.hpp"
 #include "cli/logs/task_view.hpp"
 #include "cli/story/attached_status.hpp"
 #include "cli/supervisor/adoption.hpp"
@@ -28,6 +31,7 @@ namespace {
 
 struct TaskAttachFlags {
   std::string task;
+  bool is_in_job = false;   ///< runs as a step of the job that is to make the task
   bool from_start = false;  ///< shows all output; otherwise the last screenful and new output
   bool is_folded = false;
   Progress progress = Progress::live;
@@ -183,14 +187,37 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
   return ended.code;
 }
 
+// The launcher records the task soon. If it fails before, what it has said is shown, and false
+// returned; if it is killed, Slurm ends this process with the job.
+bool await_record(const std::string& task_id) {
+  const auto state = state_directory();
+  const std::string lock = state ? *state + "/tasks/" + task_id + "/launcher.lock" : "";
+  struct stat status {};
+  while (::stat(lock.c_str(), &status) != 0) {
+    if (has_failed_unrecorded(task_id)) {
+      const std::string said = read_small_file(job_output(jobs_folder().value_or(""), task_id));
+      std::fwrite(said.data(), 1, said.size(), stderr);
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
 ExitCode task_attach_command(const TaskAttachFlags& flags) {
+  if (flags.is_in_job) {
+    watch_new_job(flags.task);
+    std::signal(SIGTERM, SIG_IGN);  // a job that is being ended: its last words are shown
+    if (!await_record(flags.task)) return {};
+  }
   std::string task_id;
   {
     auto store = open_task_store();
     if (!store) return report(store.error());
     auto task = (*store)->find(flags.task);
     if (!task) return report(task.error());
-    if (is_final(task->state)) return report_end(*task);
+    if (is_final(task->state))
+      return flags.is_in_job ? view(flags, **store, std::move(*task)) : report_end(*task);
     if (!task->is_unattended) task = with_credentials_lent(**store, std::move(*task));
     if (!task) return report(task.error());
     if (!task->is_unattended) return view(flags, **store, std::move(*task));
@@ -228,14 +255,20 @@ void add_task_attach(CLI::App& task, Choice& choice) {
   add_task_name(*attach, flags->task, value_kind::unfinished_task);
   attach->add_flag("--from-start", flags->from_start,
                    "Show all that was printed in all attempts, not only the last screenful");
+  attach->add_flag("--in-job", flags->is_in_job, "")->group("");
   add_dedup(*attach, flags->is_folded);
   add_progress(*attach, flags->progress);
   attach->footer(
       "Examples:\n"
       "  train task attach k3wq\n"
       "  train task attach k3wq --from-start");
-  attach->callback(
-      [&choice, flags] { choice.run = [flags] { return task_attach_command(*flags); }; });
+  attach->callback([&choice, flags] {
+    choice.run = [flags] {
+      const ExitCode code = task_attach_command(*flags);
+      // The submitting machine gets the code from Slurm; srun would report one that is not 0.
+      return flags->is_in_job ? ExitCode() : code;
+    };
+  });
 }
 
 }  // namespace train

@@ -8,6 +8,7 @@
 
 #include "cli/agent/agent_attach.hpp"
 #include "cli/commands/flags.hpp"
+#include "cli/jobs/listed_jobs.hpp"
 #include "cli/show/live_tables.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/supervisor/host_inquiry.hpp"
@@ -60,6 +61,7 @@ struct Listing {
   std::vector<TaskRecord> tasks;  // launched by this user on this machine
   std::vector<HeldTask> held;     // all others
   std::vector<LiveHost> hosts;
+  ListedJobs jobs;                   // those of the tasks that run in jobs of Slurm
   std::vector<DamagedTask> damaged;  // damaged tasks of this user, which the table does not show
   UnixMillis now = 0;
 };
@@ -74,10 +76,15 @@ Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags,
     reports.emplace_back(inspect_this_machine());
   auto list = store.list(flags.all);
   if (!list) return tl::make_unexpected(list.error());
-  Listing listing{.tasks = std::move(list->tasks),
-                  .held = {},
-                  .hosts = live_hosts(asked.hosts, std::move(reports)),
-                  .damaged = std::move(list->damaged)};
+  Listing listing{
+      .tasks = std::move(list->tasks),
+      .held = {},
+      .hosts = live_hosts(asked.hosts, std::move(reports)),
+      .jobs = list_jobs([&](const std::string& task) { return bool(store.find(task)); }),
+      .damaged = std::move(list->damaged)};
+  // The rest of them have records here: running or, while Slurm ends their jobs, final.
+  for (const ListedJob& job : listing.jobs.jobs)
+    if (!store.find(job.note.task)) listing.tasks.insert(listing.tasks.begin(), record_of(job));
   listing.now = now_on_the_wall();
   listing.held = held_tasks(listing.hosts);
   std::erase_if(listing.held, [&](const HeldTask& held) {
@@ -121,6 +128,12 @@ std::vector<TerminalText> remarks_of(const Listing& listing, const TaskListFlags
   std::vector<TerminalText> remarks = troubles_of(listing.hosts);
   if (!flags.slots && flags.format != ListFormat::json)
     for (const TerminalText& holding : strangers_of(listing.hosts)) remarks.push_back(holding);
+  for (const ListedJob& job : listing.jobs.jobs)
+    if (std::any_of(listing.tasks.begin(), listing.tasks.end(), [&](const TaskRecord& task) {
+          return task.id == job.note.task && !is_final(task.state);
+        }))
+      remarks.push_back(words_of(job));
+  if (!listing.jobs.trouble.empty()) remarks.push_back(listing.jobs.trouble);
   if (!listing.damaged.empty()) remarks.push_back(terminal_text(damage_error(listing.damaged)));
   return remarks;
 }
