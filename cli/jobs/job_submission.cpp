@@ -138,10 +138,11 @@ class FollowedJob {
                      "change what is asked for, or name another partition: --set "
                      "resources.resource_pool=...")));
     }
-    std::string words = words_on_waiting(job);
-    if (job.reason.empty() || words == told_) return;
-    told_ = std::move(words);
-    talk(terminal_text("job {} of Slurm: {}", note_.job, told_));
+    // The estimate of its start changes again and again; that there is one is new once.
+    std::string news = job.reason + (job.start.empty() ? "" : " start");
+    if (job.reason.empty() || news == told_) return;
+    told_ = std::move(news);
+    talk(terminal_text("job {} of Slurm: {}", note_.job, words_on_waiting(job)));
   }
 
   // Runs `train task attach` beside the launcher.
@@ -174,11 +175,14 @@ class FollowedJob {
     viewed_ = loop_.when_readable(viewer_.pidfd.get(), [this] {
       const auto status = reap(viewer_.pidfd.get(), loop_.now());
       viewer_.pid = -1;
-      has_shown_end_ = status && *status && (*status)->code == 0;
-      if (status && *status && (*status)->code == program_is_missing && is_own_) send_program();
+      const int code = status && *status ? (*status)->code.value_or(unknown_code) : unknown_code;
+      has_shown_end_ = code == 0;
+      if (code == program_is_missing && is_own_) send_program();
       viewed_.reset();
-      pause_ = milliseconds(50);
-      look_after(milliseconds(0));
+      // A step may be refused for a while, as long as the node prepares itself for the job.
+      const bool is_refused = !has_shown_end_ && code != program_is_missing;
+      pause_ = is_refused ? milliseconds(1'000) : milliseconds(50);
+      look_after(is_refused ? pause_ : milliseconds(0));
     });
   }
 
@@ -250,7 +254,7 @@ class FollowedJob {
                              fmt::format("Slurm has ended job {}: {}", note_.job, why)));
   }
 
-  static constexpr int most_views = 5;
+  static constexpr int most_views = 10;
   static constexpr int most_looks_at_end = 20;  // of up to 2 s each
   static constexpr int unknown_code = -1;
   static constexpr int program_is_missing = 99;
@@ -265,7 +269,7 @@ class FollowedJob {
   milliseconds pause_{50};
   bool was_unanswered_ = false;
   bool is_cancelled_ = false;
-  std::string told_;
+  std::string told_;  ///< why it waits
   std::optional<int> signal_;
   StartedChild viewer_;
   std::unique_ptr<Subscription> viewed_;
