@@ -33,10 +33,7 @@ std::vector<std::string> environment_for_slurm(std::vector<std::string> environm
   return environment;
 }
 
-Result<std::string> ask_slurm(const std::vector<std::string>& words, milliseconds limit,
-                              SlurmAnswer answer) {
-  // Thousands of nodes, each with its CPUs and GPUs.
-  constexpr std::size_t longest_answer = 16u << 20;
+Result<ProgramCall> slurm_call(const std::vector<std::string>& words) {
   const char* path = std::getenv("PATH");
   const auto program = find_program(words.front(), path != nullptr ? path : "", "/");
   if (!program)
@@ -44,14 +41,22 @@ Result<std::string> ask_slurm(const std::vector<std::string>& words, millisecond
                 fmt::format("there is no '{}' here: {}", words.front(),
                             program.error().diagnostics.front().message),
                 "run this on a machine from which jobs are submitted to Slurm");
-  ProgramCall call{.program = *program,
-                   .arguments = words,
-                   .environment = environment_for_slurm(environment_texts())};
+  return ProgramCall{.program = *program,
+                     .arguments = words,
+                     .environment = environment_for_slurm(environment_texts())};
+}
+
+Result<std::string> ask_slurm(const std::vector<std::string>& words, milliseconds limit,
+                              SlurmAnswer answer) {
+  // Thousands of nodes, each with its CPUs and GPUs.
+  constexpr std::size_t longest_answer = 16u << 20;
+  auto call = slurm_call(words);
+  if (!call) return tl::make_unexpected(call.error());
   if (answer == SlurmAnswer::words) {
-    call.program = "/bin/sh";
-    call.arguments.insert(call.arguments.begin(), {"sh", "-c", "\"$@\" 2>&1; exit 0", "sh"});
+    call->program = "/bin/sh";
+    call->arguments.insert(call->arguments.begin(), {"sh", "-c", "\"$@\" 2>&1; exit 0", "sh"});
   }
-  auto answered = run_shortly(call, limit, longest_answer);
+  auto answered = run_shortly(*call, limit, longest_answer);
   if (!answered) return tl::make_unexpected(with_context(answered.error(), words.front()));
   return answered;
 }

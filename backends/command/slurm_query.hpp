@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/posix/connected_process.hpp"
 #include "config_schema/text/error.hpp"
 #include "launcher/ports/clock.hpp"
 
@@ -15,15 +16,18 @@ namespace train {
 /// variables, and `srun` would pass them and the GPUs of this process on to its step.
 std::vector<std::string> environment_for_slurm(std::vector<std::string> environment);
 
+/// The call of one of Slurm's programs, found in $PATH, with these words. Class `missing` if there
+/// is none of that name.
+Result<ProgramCall> slurm_call(const std::vector<std::string>& words);
+
 /// What of a program of Slurm is its answer.
 enum class SlurmAnswer {
   output,  ///< its standard output, if it succeeds
   words,   ///< all that it prints, whether or not it succeeds
 };
 
-/// Runs one of Slurm's programs, found in $PATH, with these words, and returns its answer. Blocks,
-/// but no longer than the limit. Class `missing` if there is no such program; else `host`, with the
-/// last line of its standard error.
+/// Makes such a call and returns the answer. Blocks, but no longer than the limit. Class `missing`
+/// as above; else `host`, with the last line of its standard error.
 Result<std::string> ask_slurm(const std::vector<std::string>& words, milliseconds limit,
                               SlurmAnswer answer = SlurmAnswer::output);
 

@@ -47,6 +47,10 @@ namespace train {
 
 namespace {
 
+std::string_view word_of(CheckTier tier) {
+  return tier == CheckTier::fast ? "fast" : tier == CheckTier::full ? "full" : "bench";
+}
+
 // CLI11 gives a flag without a value as "true".
 std::optional<CheckTier> tier_of(const std::string& text) {
   if (text == "true" || text == "fast") return CheckTier::fast;
@@ -159,23 +163,22 @@ Result<void> check_events_file(const std::string& file) {
 
 ExitCode launch_here(const LaunchFlags& flags, const std::string& task_of_job);
 
-// What a launcher without a terminal says is in its own file.
-void redirect_output(const std::string& file) {
-  const Descriptor log(
-      ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!log) return;
-  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(log.get(), standard);
+// The flags that count where the ranks are started, for the launch there.
+std::vector<std::string> words_of_launch(const LaunchFlags& flags) {
+  std::vector<std::string> words;
+  if (flags.strict) words.emplace_back("--strict");
+  if (flags.check) words.push_back("--check=" + std::string(word_of(*flags.check)));
+  if (flags.exclude_unfit) words.emplace_back("--exclude-unfit");
+  if (!flags.events.empty()) words.insert(words.end(), {"--events", flags.events});
+  return words;
 }
 
-// Flags that count where the ranks are started, and where they are shown.
-void note_job_words(LaunchFlags& flags, const std::string& check) {
-  if (flags.strict) flags.job_words.emplace_back("--strict");
-  if (flags.check) flags.job_words.push_back("--check=" + (check == "true" ? "fast" : check));
-  if (flags.exclude_unfit) flags.job_words.emplace_back("--exclude-unfit");
-  if (!flags.events.empty())
-    flags.job_words.insert(flags.job_words.end(), {"--events", flags.events});
-  if (flags.tee.is_folded) flags.view_words.emplace_back("--dedup");
-  if (flags.tee.progress == Progress::none) flags.view_words.emplace_back("--progress=none");
+// Those that count where they are shown, for `train task attach`.
+std::vector<std::string> words_of_view(const LaunchFlags& flags) {
+  std::vector<std::string> words;
+  if (flags.tee.is_folded) words.emplace_back("--dedup");
+  if (flags.tee.progress == Progress::none) words.emplace_back("--progress=none");
+  return words;
 }
 
 ExitCode submit_as_job(const Request& request, const LaunchFlags& flags) {
@@ -198,7 +201,7 @@ ExitCode submit_as_job(const Request& request, const LaunchFlags& flags) {
         flags.json ? "train task show TASK --json prints the record"
                    : "train task logs TASK shows output in each form"));
   return launch_as_job(request, flags.request, *plan,
-                       {flags.detach, flags.job_words, flags.view_words});
+                       {flags.detach, words_of_launch(flags), words_of_view(flags)});
 }
 
 ExitCode report_started(const std::string& task_id) {
@@ -240,7 +243,7 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   signals.emplace();
   if (const auto created = store->create(task); !created)
     return tl::make_unexpected(created.error());
-  if (is_in_job) redirect_output(store->supervisor_log(task.id));
+  if (is_in_job) (void)redirect_output(store->supervisor_log(task.id));  // else it is the job's
   // The plan is in the registry, and large: it has the environments of all ranks.
   std::string().swap(task.plan_json);
 
@@ -419,7 +422,6 @@ void add_launch(CLI::App& app, Choice& choice) {
     flags->request.defaults = choice.defaults;
     flags->wait = wait_of(words->wait);
     flags->check = tier_of(words->check);
-    note_job_words(*flags, words->check);
     // `excludes` would take lines of the help.
     const char* const excluded = json->count() > 0    ? "--json"
                                  : shown->count() > 0 ? "--tee"

@@ -33,9 +33,7 @@ struct LaunchFlags {
   /// The launch is that of a submitted job: the id of its task. The request is read from standard
   /// input.
   std::string in_job;
-  bool awaits_viewer = false;           ///< the submitting machine comes to show the task
-  std::vector<std::string> job_words;   ///< flags as typed that the launch in a job gets, too
-  std::vector<std::string> view_words;  ///< likewise, of `train task attach`
+  bool awaits_viewer = false;  ///< the submitting machine comes to show the task
 };
 /// Runs the experiment and waits for its end.
 ExitCode launch_command(const LaunchFlags& flags);

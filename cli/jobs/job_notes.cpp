@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "backends/command/slurm_query.hpp"
 #include "backends/posix/files.hpp"
@@ -35,9 +33,6 @@ Result<std::string> jobs_folder() {
 Result<void> keep_note(const JobNote& note) {
   const auto folder = jobs_folder();
   if (!folder) return tl::make_unexpected(folder.error());
-  if (::mkdir(folder->c_str(), 0700) != 0 && errno != EEXIST)
-    return fail(ErrorClass::no_input,
-                fmt::format("cannot make '{}': {}", *folder, system_reason(errno)));
   return write_file(note_file(*folder, note.task), encode_job_note(note), 0600);
 }
 

@@ -15,7 +15,7 @@ namespace train {
 /// The folder of the notes in the state directory: a file for each task (0600).
 Result<std::string> jobs_folder();
 
-/// Keeps a note, in place of one of the same task.
+/// Keeps a note, in place of one of the same task. The folder must be there.
 Result<void> keep_note(const JobNote& note);
 /// All notes, the newest first; those that cannot be read are left out.
 std::vector<JobNote> read_notes();

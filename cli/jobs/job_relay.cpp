@@ -5,13 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 
 #include "backends/command/slurm_query.hpp"
-#include "backends/posix/child.hpp"
-#include "backends/process/programs.hpp"
 #include "cli/jobs/job_notes.hpp"
 #include "cli/jobs/job_submission.hpp"
 #include "cli/jobs/job_viewers.hpp"
@@ -26,14 +23,6 @@ namespace train {
 namespace {
 
 constexpr milliseconds step_limit{10'000};
-
-template <std::size_t N>
-bool is_one_of(const std::array<std::string_view, N>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// Commands that need nothing of the launcher once the task has ended, or that write files here.
-constexpr std::array<std::string_view, 3> at_home{"rerun", "list", "prune"};
 
 // The flags of a command, wherever they stand.
 std::vector<std::string> words_after(std::vector<std::string> arguments, const std::string& task) {
@@ -97,26 +86,23 @@ ExitCode report_gone(const JobNote& note) {
 
 // Becomes srun; returns only if that fails.
 ExitCode become(const std::vector<std::string>& words) {
-  const auto program = find_program(words.front(), variable("PATH"), "/");
-  if (!program) return report(program.error());
-  std::vector<std::string> environment = environment_for_slurm(environment_texts());
+  auto call = slurm_call(words);
+  if (!call) return report(call.error());
   std::vector<char*> argv, variables;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  for (std::string& text : environment) variables.push_back(text.data());
+  for (std::string& word : call->arguments) argv.push_back(word.data());
+  for (std::string& text : call->environment) variables.push_back(text.data());
   argv.push_back(nullptr);
   variables.push_back(nullptr);
-  ::execve(program->c_str(), argv.data(), variables.data());
-  return report(make_error(ErrorClass::missing,
-                           fmt::format("cannot run '{}': {}", *program, system_reason(errno))));
+  ::execve(call->program.c_str(), argv.data(), variables.data());
+  return report(make_error(ErrorClass::missing, fmt::format("cannot run '{}': {}", call->program,
+                                                            system_reason(errno))));
 }
 
 }  // namespace
 
 std::vector<std::string> relay_words(const std::string& job, const std::string& host,
                                      const std::vector<std::string>& command, StepStreams streams) {
-  std::vector<std::string> words = slurm_step_words(job);
-  for (std::string& word : words)
-    if (word == "--nodelist={host}") word = "--nodelist=" + host;
+  std::vector<std::string> words = slurm_step_words(job, host);
   std::error_code ignored;
   words.push_back("--chdir=" + std::filesystem::current_path(ignored).string());
   words.emplace_back("--quiet");
@@ -142,7 +128,7 @@ std::optional<ExitCode> refuse_among_others(const std::vector<std::string>& task
 
 std::optional<ExitCode> relay_to_job(const std::string& command, const std::string& task,
                                      const std::vector<std::string>& arguments) {
-  if (is_one_of(at_home, command)) return std::nullopt;
+  if (command == "rerun") return std::nullopt;  // it needs no launcher
   const std::string own_job = variable("SLURM_JOB_ID");
   // The launcher does not end before this process.
   if (!own_job.empty()) watch_job_as_long_as_this_runs(task);

@@ -115,7 +115,7 @@ Result<JobScript> script_of_job(const Request& request, const RequestFlags& flag
                      .limit = request.partition->limit};
   std::vector<std::string> options = slurm_job_options(plan, job);
   std::string text = slurm_directives(options) + slurm_job_body(body);
-  return JobScript{std::move(options), std::move(text)};
+  return JobScript{body.program, std::move(options), std::move(text)};
 }
 
 }  // namespace train

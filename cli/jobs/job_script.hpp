@@ -21,6 +21,7 @@ struct JobWords {
 
 /// A job as `sbatch` takes it.
 struct JobScript {
+  std::string program;               ///< absolute path of the `train` that it runs
   std::vector<std::string> options;  ///< these stand in the script as well
   std::string text;
 };

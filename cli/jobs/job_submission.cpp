@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <filesystem>
 #include <memory>
 
 #include "backends/command/slurm_query.hpp"
@@ -17,7 +16,7 @@
 #include "backends/posix/child.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/random.hpp"
-#include "backends/process/programs.hpp"
+#include "backends/registry/private_directory.hpp"
 #include "cli/jobs/job_notes.hpp"
 #include "cli/jobs/job_relay.hpp"
 #include "cli/jobs/job_script.hpp"
@@ -155,11 +154,10 @@ class FollowedJob {
     const std::vector<std::string> words =
         relay_words(note_.job, job.batch_host, words_of_view(),
                     ::isatty(STDOUT_FILENO) == 1 ? StepStreams::bytes : StepStreams::lines);
-    const auto program = find_program(words.front(), variable("PATH"), "/");
-    if (!program) return end(report(program.error()));
-    const std::vector<std::string> environment = environment_for_slurm(environment_texts());
+    const auto call = slurm_call(words);
+    if (!call) return end(report(call.error()));
     const std::string here = "/";
-    ChildSetup setup(*program, words, environment, here);
+    ChildSetup setup(call->program, call->arguments, call->environment, here);
     const Descriptor input(
         ::open(sends_program_ ? "/proc/self/exe" : "/dev/null", O_RDONLY | O_CLOEXEC));
     const Descriptor output(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
@@ -333,12 +331,7 @@ Result<std::string> id_in(const std::string& said) {
 Result<std::string> submit(const JobScript& script, const std::string& task) {
   const auto folder = jobs_folder();
   if (!folder) return tl::make_unexpected(folder.error());
-  std::error_code error;
-  std::filesystem::create_directories(*folder, error);
-  if (error)
-    return fail(ErrorClass::no_input,
-                fmt::format("cannot make '{}': {}", *folder, error.message()));
-  std::filesystem::permissions(*folder, std::filesystem::perms::owner_all, error);
+  if (auto made = make_private_directory(*folder); !made) return tl::make_unexpected(made.error());
   const auto file = ScriptFile::write(*folder + "/" + task + ".sh", script.text);
   if (!file) return tl::make_unexpected(file.error());
   // Variables of sbatch count more than a script, and less than words.
@@ -368,12 +361,11 @@ ExitCode launch_as_job(const Request& request, const RequestFlags& flags, const 
                .slots = to_string(plan.trial.slots * (plan.trials ? plan.trials->at_once : 1)),
                .user = user_name(),
                .created = now_on_the_wall()};
-  std::error_code error;
-  note.program = std::filesystem::read_symlink("/proc/self/exe", error).string();
   JobWords words{note.task, launch.flags};
   if (!launch.is_detached) words.flags.emplace_back("--await-viewer");
   const auto script = script_of_job(request, flags, plan, words);
   if (!script) return report(script.error());
+  note.program = script->program;
   // From the submission on, a signal cancels the job.
   StopSignals signals;
   auto job = submit(*script, note.task);

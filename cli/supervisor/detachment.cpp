@@ -100,11 +100,15 @@ std::vector<Descriptor> inherited_descriptors() {
   return inherited;
 }
 
-void redirect_to(int file) {
-  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(file, standard);
-}
-
 }  // namespace
+
+bool redirect_output(const std::string& file) {
+  const Descriptor log(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!log) return false;
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(log.get(), standard);
+  return true;
+}
 
 std::optional<ExitCode> Detachment::fork(
     const std::function<ExitCode(const std::string& report)>& on_report) {
@@ -137,10 +141,7 @@ void Detachment::leave_terminal(const std::string& report, const std::string& lo
   if (const TerminalText words = words_on_logout(); !words.empty()) talk(words);
   signals.ignore_hangup();
   (void)::setsid();  // a forked process is no group leader, so this succeeds
-  Descriptor file(
-      ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file) file = Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  if (file) redirect_to(file.get());
+  if (!redirect_output(log_file)) (void)redirect_output("/dev/null");
   if (const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC)); null)
     (void)::dup2(null.get(), STDIN_FILENO);
   inherited_.clear();

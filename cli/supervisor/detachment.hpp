@@ -12,6 +12,9 @@
 
 namespace train {
 
+/// Appends what this process prints from now on to a file (0600); false if it cannot be written.
+bool redirect_output(const std::string& file);
+
 /// Moves a supervisor into a process of its own once it is steady (`train launch -d`, `train task
 /// attach`). Until then the new process stays attached to the terminal: it may ask there, and
 /// errors are reported there.

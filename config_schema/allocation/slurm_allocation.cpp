@@ -237,7 +237,7 @@ class SlurmReader {
     // The job of the first component is that of all of them.
     const std::string* id = find_variable(environment_, "SLURM_JOB_ID");
     if (id == nullptr || !whole_number(*id, 1, INT_MAX)) return;
-    std::vector<std::string> words = slurm_step_words(*id);
+    std::vector<std::string> words = slurm_step_words(*id, "{host}");
     constexpr std::string_view of_component = "_HET_GROUP_";
     if (!suffix_.empty()) words.push_back("--het-group=" + suffix_.substr(of_component.size()));
     words.emplace_back("--chdir=/");
@@ -330,10 +330,10 @@ Expected<SlurmGpus> read_slurm_gpus(std::string_view text) {
   return gpus;
 }
 
-std::vector<std::string> slurm_step_words(const std::string& job) {
+std::vector<std::string> slurm_step_words(const std::string& job, const std::string& host) {
   return {std::string(step_program),
           std::string(job_option) + job,
-          "--nodelist={host}",
+          "--nodelist=" + host,
           "--nodes=1",
           "--ntasks=1",
           "--overlap",

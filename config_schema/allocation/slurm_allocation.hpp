@@ -30,12 +30,12 @@ void give_gpus(const SlurmGpus& gpus, Host& host);
 /// It has none for this job, whatever the machine has.
 void give_no_gpus(Host& host);
 
-/// The words that start a step of one process on the host `{host}` of a job. Each is needed:
+/// The words that start a step of one process on a host of a job. Each is needed:
 /// without
 /// `--overlap` the step waits for all others, without `--propagate` it gets the limits of this
 /// process. Ranks are bound to CPUs by their agent. Where messages are to arrive that do not end
 /// with a newline, `--unbuffered` is needed, too. Source: srun(1), and trials.
-std::vector<std::string> slurm_step_words(const std::string& job);
+std::vector<std::string> slurm_step_words(const std::string& job, const std::string& host);
 
 /// The hosts of the Slurm job that this environment belongs to: `SLURM_JOB_NODELIST` (older:
 /// `SLURM_NODELIST`), of a heterogeneous job those of all its components.

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
 
 #include "config_schema/allocation/slurm_allocation.hpp"
+#include "config_schema/allocation/slurm_fields.hpp"
 #include "config_schema/hosts/host_set.hpp"
 #include "config_schema/text/text.hpp"
 
@@ -31,24 +31,19 @@ struct NodeLine {
 };
 
 std::optional<NodeLine> read_line(std::string_view line) {
-  std::array<std::string_view, 8> parts;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    // A reason may have any characters.
-    const std::size_t end = i + 1 < parts.size() ? line.find('|') : line.npos;
-    if (i + 1 < parts.size() && end == line.npos) return std::nullopt;
-    parts[i] = trim(line.substr(0, end));
-    line.remove_prefix(end == line.npos ? line.size() : end + 1);
-  }
-  const auto cpus = whole_number(parts[3], 1, INT_MAX);
-  if (parts[0].empty() || parts[1].empty() || !cpus) return std::nullopt;
-  NodeLine node{.name = std::string(parts[0]),
-                .partition = parts[1],
-                .state = parts[2],
+  const auto fields = slurm_fields<8>(line);
+  if (!fields) return std::nullopt;
+  const auto& [name, partition, state, cpus_text, memory, gres, limit, reason] = *fields;
+  const auto cpus = whole_number(cpus_text, 1, INT_MAX);
+  if (name.empty() || partition.empty() || !cpus) return std::nullopt;
+  NodeLine node{.name = std::string(name),
+                .partition = partition,
+                .state = state,
                 .cpus = *cpus,
-                .memory = whole_number(parts[4], 1, INT_MAX).value_or(0),
-                .gres = parts[5],
-                .limit = parts[6],
-                .reason = parts[7]};
+                .memory = whole_number(memory, 1, INT_MAX).value_or(0),
+                .gres = gres,
+                .limit = limit,
+                .reason = reason};
   node.is_default = node.partition.ends_with('*');
   if (node.is_default) node.partition.remove_suffix(1);
   return node;
@@ -135,16 +130,13 @@ Result<SlurmPartition> read_slurm_partition(std::string_view sinfo, const Partit
   std::vector<std::string> names;
   SlurmPartition partition;
   partition.name = wish.name;
-  std::size_t begin = 0;
-  while (begin < sinfo.size()) {
-    const std::size_t end = std::min(sinfo.find('\n', begin), sinfo.size());
-    if (auto node = read_line(sinfo.substr(begin, end - begin))) {
-      if (std::find(names.begin(), names.end(), node->partition) == names.end())
-        names.emplace_back(node->partition);
-      if (node->is_default && partition.name.empty()) partition.name = node->partition;
-      nodes.push_back(std::move(*node));
-    }
-    begin = end + 1;
+  for (const std::string_view line : split(sinfo, '\n')) {
+    auto node = read_line(line);
+    if (!node) continue;
+    if (std::find(names.begin(), names.end(), node->partition) == names.end())
+      names.emplace_back(node->partition);
+    if (node->is_default && partition.name.empty()) partition.name = node->partition;
+    nodes.push_back(std::move(*node));
   }
   if (std::find(names.begin(), names.end(), partition.name) == names.end())
     return no_partition(partition.name, names);

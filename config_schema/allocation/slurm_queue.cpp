@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "config_schema/allocation/slurm_fields.hpp"
 #include "config_schema/text/text.hpp"
 
 namespace train {
@@ -14,8 +15,7 @@ namespace train {
 namespace {
 
 // Slurm writes these for what is not there.
-std::string without_placeholder(std::string_view word) {
-  const std::string_view text = trim(word);
+std::string without_placeholder(std::string_view text) {
   return text == "N/A" || text == "(null)" || text == "n/a" || text == "None" ? std::string()
                                                                               : std::string(text);
 }
@@ -39,24 +39,15 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> never{{
 
 std::map<std::string, QueuedJob> read_slurm_queue(std::string_view squeue) {
   std::map<std::string, QueuedJob> jobs;
-  for (std::string_view line : split(squeue, '\n')) {
-    std::array<std::string_view, 6> parts;
-    bool is_whole = true;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      // A reason may have any characters.
-      const std::size_t end = i + 1 < parts.size() ? line.find('|') : line.npos;
-      is_whole = is_whole && (end != line.npos || i + 1 == parts.size());
-      parts[i] = line.substr(0, end);
-      line.remove_prefix(end == line.npos ? line.size() : end + 1);
-    }
-    const std::string id(trim(parts[0]));
-    if (!is_whole || id.empty()) continue;
-    QueuedJob job{.state = std::string(trim(parts[1])),
-                  .start = without_placeholder(parts[2]),
-                  .batch_host = without_placeholder(parts[3]),
-                  .nodes = without_placeholder(parts[4]),
-                  .reason = without_placeholder(parts[5])};
-    jobs.emplace(id, std::move(job));
+  for (const std::string_view line : split(squeue, '\n')) {
+    const auto fields = slurm_fields<6>(line);
+    if (!fields || fields->front().empty()) continue;
+    const auto& [id, state, start, batch_host, nodes, reason] = *fields;
+    jobs.emplace(std::string(id), QueuedJob{.state = std::string(state),
+                                            .start = without_placeholder(start),
+                                            .batch_host = without_placeholder(batch_host),
+                                            .nodes = without_placeholder(nodes),
+                                            .reason = without_placeholder(reason)});
   }
   return jobs;
 }

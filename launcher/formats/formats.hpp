@@ -113,6 +113,12 @@ bool slurm_sorts_before(std::string_view left, std::string_view right);
 /// A host set in Slurm's grammar, which has ranges and no steps: "n[0-2,4]".
 std::string slurm_host_set(const std::vector<std::string>& names);
 
+/// Whole CPUs, the unit of Slurm: rounded up.
+std::int64_t slurm_cpus(const Quantity& cpus);
+
+/// The option of sbatch for memory of a node: rounded up to MiB.
+std::string slurm_memory_option(std::uint64_t bytes);
+
 /// A job name that is valid in a directive: letters, digits, `.`, `_` and `-`, at most 64.
 std::string slurm_job_name(std::string_view name);
 

@@ -131,11 +131,11 @@ class SlurmScript {
     }
   }
 
-  // Whole CPUs, the unit of Slurm. 0 if the experiment gives none.
+  // 0 if the experiment gives none.
   int cpus_per_task(const Component& component) const {
     const int workers = is_per_host_ ? component.workers : 1;
     const Quantity cpus = plan_.experiment.needs.cpus * workers;
-    return static_cast<int>((cpus.parts() + Quantity::scale - 1) / Quantity::scale);
+    return static_cast<int>(slurm_cpus(cpus));
   }
 
   void add_directives(const Component& component) {
@@ -153,11 +153,8 @@ class SlurmScript {
     if (const int cpus = cpus_per_task(component); cpus > 0)
       add_line(fmt::format("cpus-per-task={}", cpus));
     const std::uint64_t memory = plan_.experiment.needs.memory.value_or(0);
-    if (memory > 0) {
-      constexpr std::uint64_t mib = 1 << 20;
-      add_line(fmt::format(
-          "mem={}M", (memory * static_cast<std::uint64_t>(component.workers) + mib - 1) / mib));
-    }
+    if (memory > 0)
+      add_line(slurm_memory_option(memory * static_cast<std::uint64_t>(component.workers)));
   }
 
   // A comment for hosts whose slot kind is unknown: Slurm gives what a job requests, and the hosts
@@ -318,6 +315,15 @@ std::string slurm_host_set(const std::vector<std::string>& names) {
     begin = end + 1;
   }
   return text;
+}
+
+std::int64_t slurm_cpus(const Quantity& cpus) {
+  return (cpus.parts() + Quantity::scale - 1) / Quantity::scale;
+}
+
+std::string slurm_memory_option(std::uint64_t bytes) {
+  constexpr std::uint64_t mib = 1 << 20;
+  return fmt::format("mem={}M", (bytes + mib - 1) / mib);
 }
 
 std::string slurm_job_name(std::string_view name) {

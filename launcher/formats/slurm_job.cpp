@@ -22,9 +22,6 @@ struct NodeNeeds {
   std::uint64_t memory = 0;  // bytes; 0: what the cluster gives
 };
 
-std::int64_t rounded_up(const Quantity& quantity) {
-  return (quantity.parts() + Quantity::scale - 1) / Quantity::scale;
-}
 std::int64_t quotient_up(std::int64_t dividend, std::int64_t divisor) {
   return (dividend + divisor - 1) / divisor;
 }
@@ -36,7 +33,7 @@ std::int64_t cpus_per_worker(const Plan& plan, const PlannedHost& host,
   const ExperimentConfig& experiment = plan.experiment;
   const std::int64_t workers = host.worker_count;
   const std::int64_t needed =
-      rounded_up(experiment.needs.cpus * static_cast<int>(workers) + experiment.trainer.cpus);
+      slurm_cpus(experiment.needs.cpus * static_cast<int>(workers) + experiment.trainer.cpus);
   std::int64_t share = 1;
   if (experiment.needs.cpus.is_zero() && host.slots_are_gpus && cpus_per_gpu)
     share = *cpus_per_gpu * static_cast<std::int64_t>(host.slots.size()) / workers;
@@ -125,10 +122,7 @@ std::vector<std::string> slurm_job_options(const Plan& plan, const SlurmJob& job
   if (needs.gpus > 0)
     add(fmt::format("gpus-per-node={}{}{}", job.gpu_type, job.gpu_type.empty() ? "" : ":",
                     needs.gpus));
-  if (needs.memory > 0) {
-    constexpr std::uint64_t mib = 1 << 20;
-    add(fmt::format("mem={}M", (needs.memory + mib - 1) / mib));
-  }
+  if (needs.memory > 0) add(slurm_memory_option(needs.memory));
   if (!job.excluded.empty()) add("exclude=" + slurm_host_set(job.excluded));
   const auto time = time_of(plan, job);
   if (time) add(fmt::format("time={}", time->count()));
@@ -139,7 +133,8 @@ std::vector<std::string> slurm_job_options(const Plan& plan, const SlurmJob& job
   add("output=/dev/null");
   add("export=ALL");
   // The last one counts.
-  for (const std::string& option : plan.experiment.slurm.sbatch_args) options.push_back(option);
+  const auto& more = plan.experiment.slurm.sbatch_args;
+  options.insert(options.end(), more.begin(), more.end());
   return options;
 }
 

@@ -17,8 +17,8 @@ struct SlurmJob {
   std::string partition = {};              ///< empty: the default one
   std::string gpu_type = {};               ///< as the cluster spells it; empty: any
   std::vector<std::string> excluded = {};  ///< nodes that are not to be used
-  std::optional<std::int64_t> cpus_per_gpu =
-      {};  ///< of the node that has least; nothing: not known
+  /// Of the node that has the least; nothing: not known.
+  std::optional<std::int64_t> cpus_per_gpu = {};
   std::optional<std::chrono::minutes> limit = {};  ///< of the time of jobs there; nothing: none
 };
 

@@ -85,4 +85,3 @@ expect_free() {
     local host
     for host in head "${nodes[@]}"; do steps "$host" | sed "s/^/      $host: /"; done
 }
-
