@@ -269,8 +269,19 @@ freeze_launcher() {
     on head "cp -p $lock $lock.other && mv $lock.other $lock"
 }
 logins() { for host in "${nodes[@]}"; do on "$host" 'grep -c Accepted /run/sshd.log'; done | paste -sd' '; }
-# What stays on the hosts, by process ids; what serves a login comes and goes with it.
-ranks_and_agents() { all_processes ' agent attach |^/bin/bash /srv/shared/counts' | sort; }
+# What stays on the hosts, by process ids; what serves a login comes and goes with it, and so do the
+# subshells of a rank, which are no sessions of their own.
+ranks_and_agents() {
+    local host pid words stat session
+    while read -r host pid words; do
+        if [[ $words = '/bin/bash /srv/shared/counts'* ]]; then
+            stat=$(cat "/proc/$pid/stat" 2>/dev/null)
+            read -r _ _ _ session _ <<<"${stat##*) }"
+            [ "$session" = "$pid" ] || continue
+        fi
+        echo "$host $pid $words"
+    done < <(all_processes ' agent attach |^/bin/bash /srv/shared/counts') | sort
+}
 second_has() { grep -Eq -- "$1" "$work/second.err"; }
 
 thaws() {
@@ -300,7 +311,7 @@ thaws() {
     expect_equal "state" running "$(state_of "$id")"
     sleep 3 # waits: nothing tells that a login is not to come; one that was lost would come at once
     expect_equal "logins" "$by_then" "$(logins)"
-    # A rank has subshells now and then.
+    [ "$(wc -l <<<"$before")" -ge 6 ] || note_failure "not all ranks and agents are found: $before"
     expect_equal "agents and ranks that have gone" "" "$(comm -23 <(echo "$before") <(ranks_and_agents))"
     expect_equal "what the other launcher has said" "$log" "$(on head "cat .local/state/train/tasks/$id/launcher.log" | wc -l)"
     touch "$shared/go"
