@@ -113,8 +113,13 @@ AgentUnderTest::~AgentUnderTest() {
 Descriptor AgentUnderTest::connect() const {
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_un address = address_of(directory_.path() + "/socket");
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    throw std::runtime_error("the agent does not listen");
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const std::string why = std::strerror(errno);
+    int status = 0;
+    const bool has_ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
+    throw std::runtime_error("the agent does not listen: " + why +
+                             (has_ended ? "; it has ended: " + std::to_string(status) : ""));
+  }
   return socket;
 }
 
