@@ -288,7 +288,11 @@ bool SearchDriver::begin(std::int64_t number) {
   plan->trial.trial = static_cast<int>(number);
   waiting_.pop_front();
   take(*plan);
-  driver_->begin_trial(work_of(plan, made_.at(number).first_attempt),
+  Sample& sample = made_.at(number);
+  TrialWork work = work_of(plan, sample.first_attempt);
+  work.is_left = std::exchange(sample.is_moved, false);
+  if (work.is_left) running_.at(static_cast<int>(number)).has_started = true;
+  driver_->begin_trial(std::move(work),
                        with_reports(hooks_.hooks_of(*plan), static_cast<int>(number)));
   return true;
 }

@@ -104,6 +104,7 @@ class SearchDriver {
     std::string hyperparameters_json;
     std::uint32_t seed = 0;
     int first_attempt = 0;  ///< if it was begun before: the next number
+    bool is_moved = false;  ///< it was begun elsewhere, and goes on with its next attempt
   };
   struct Running {
     Quantity slots;

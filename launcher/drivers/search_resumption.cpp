@@ -61,6 +61,13 @@ Result<void> SearchDriver::take_over(const SearchLeft& left) {
     const auto begun = left.replay.trials.find(number);
     if (begun == left.replay.trials.end() || begun->second.attempt < 0 || begun->second.over)
       continue;
+    if (!begun->second.place) {
+      const Task& task = begun->second.task;
+      made_.at(trial.trial).first_attempt = task.attempt() - task.restarts();
+      made_.at(trial.trial).is_moved = true;
+      wait_for_room(trial.trial);
+      continue;
+    }
     auto plan = plan_left(number, begun->second);
     if (!plan) return tl::make_unexpected(plan.error());
     left_[number] = std::move(*plan);

@@ -42,6 +42,7 @@ void TaskDriver::resume_search() {
   if (ports_.open_context) deliver_context();
 }
 
+// After a move there are none.
 void TaskDriver::resume_trials(std::vector<ResumedTrial> trials) {
   std::vector<TrialDriver*> drivers;
   for (ResumedTrial& each : trials) {
@@ -51,7 +52,7 @@ void TaskDriver::resume_trials(std::vector<ResumedTrial> trials) {
     drivers.back()->load_replay(*work_.resume);
   }
   std::vector<int> hosts;
-  for (int host = 0; host < connections_.count(); ++host)
+  for (int host = 0; host < connections_.count() && !work_.resume->is_moved; ++host)
     if (work_.resume->replay.hosts.contains(connections_.name(host))) hosts.push_back(host);
   meet(drivers, hosts);
 }

@@ -89,7 +89,7 @@ TrialDriver* TaskDriver::find(int trial) {
 }
 
 void TaskDriver::begin_trial(TrialWork work, Hooks hooks) {
-  if (displacement_ || !are_trials_expected_) return;
+  if (displacement_ || !are_trials_expected_ || is_moving_) return;
   make_trial(std::move(work), std::make_unique<Hooks>(std::move(hooks))).start();
   settle();
 }
@@ -113,8 +113,13 @@ void TaskDriver::write_decisions(journal_record::SearchDecided decided,
 
 void TaskDriver::start() {
   is_reaching_ = work_.resume.has_value();
-  if (work_.resume) return resume();
-  journal_.write(journal_record::Supervised{1}, JournalWriter::Durable::no);
+  // Where a task was moved to, nobody waits: its hosts are reached as at a launch.
+  const bool begins_elsewhere = work_.resume && work_.resume->is_moved && !work_.is_search;
+  if (work_.resume && !begins_elsewhere) return resume();
+  if (begins_elsewhere)
+    first().load_replay(*work_.resume);
+  else
+    journal_.write(journal_record::Supervised{1}, JournalWriter::Durable::no);
   first().start();
   if (ports_.open_context) deliver_context();
   for (const int host : first().hosts().of_task()) streams_.perform(host_action::Open{host});
@@ -143,6 +148,20 @@ void TaskDriver::stop_trial(int trial, int signal) {
   if (!trials_.at(trial).is_over) driver->act_on_stop(signal);
   if (!trials_.at(trial).is_over) driver->begin_written_attempt();
   settle();
+}
+
+void TaskDriver::move() {
+  if (displacement_ || over() || is_ending_ || is_moving_) return;
+  is_moving_ = true;
+  each_trial([](TrialDriver& trial) { trial.move(); });
+  settle();
+}
+
+void TaskDriver::report_moved() {
+  if (!is_moving_ || over() || is_ending_ || !is_any_left()) return;
+  bool is_at_rest = true;
+  each_trial([&](const TrialDriver& trial) { is_at_rest = is_at_rest && trial.is_at_rest(); });
+  if (is_at_rest) hooks_.on_moved();
 }
 
 void TaskDriver::try_hosts_now() {
@@ -260,6 +279,7 @@ void TaskDriver::settle() {
   if (displacement_) return;
   each_trial([](TrialDriver& trial) { trial.settle(); });
   report_reached();
+  report_moved();
   std::optional<Instant> next = connections_.next_deadline();
   std::optional<Instant> given_up_by;
   bool is_any_awaited = false;

@@ -73,6 +73,10 @@ class TaskDriver final : private TrialOwner {
   /// over: ends the wait for dismissed agents. The ranks are told once the request is recorded, or
   /// after a short limit.
   void stop(int signal);
+  /// The hosts are taken away: running attempts are stopped, and others are to follow elsewhere,
+  /// which this driver does not begin. `on_moved` is called once none runs, if the task is not over
+  /// then; the journal has what another driver needs (`TaskResumption::is_moved`).
+  void move();
   /// The obstacle that kept hosts from being reached may be gone: all hosts are tried at once.
   void try_hosts_now();
   /// Another supervisor has taken the task over, as this process has found out: the driver does
@@ -123,6 +127,7 @@ class TaskDriver final : private TrialOwner {
   bool needs_goodbye();
   void end_task();
   void report_reached();
+  void report_moved();
   bool is_missing(const HostNews& news);
 
   void carry_out(const std::vector<ConnectionAction>& actions) override;
@@ -181,6 +186,7 @@ class TaskDriver final : private TrialOwner {
   Connections connections_;
   JournalWriter journal_;
   bool is_reaching_ = false;  ///< hosts that another supervisor used are being reached
+  bool is_moving_ = false;    ///< the hosts are taken away, and attempts are being stopped
   bool is_ending_ = false;    ///< the last trial has ended, and the end is being recorded
   // Of the trial that ended last:
   task_action::End last_end_;

@@ -40,6 +40,9 @@ struct TaskResumption {
   Replay replay;            ///< of the journal; it is not over, and has an attempt
   std::uint64_t epoch = 0;  ///< of this supervisor: in the journal already, after what was read
   std::map<int, TrialLeft> left = {};  ///< by trial: trials that were begun and are not over
+  /// Its hosts were taken away, and nothing of its attempts is left: none of them runs, as the
+  /// journal says too. The plan has other hosts.
+  bool is_moved = false;
 };
 
 /// What a task executes: its first trial, which may be the only one.
@@ -78,7 +81,8 @@ struct TrialWork {
   /// The number of its first attempt: no `AttemptId` is used twice. 0, unless the trial has ended
   /// before any of its ranks were told to start, and is begun again.
   int first_attempt = 0;
-  /// Another supervisor has begun the trial: its state is in the task's `resume`.
+  /// Another supervisor has begun the trial: its state is in the task's `resume`. Such a trial is
+  /// resumed, or begun here with its next attempt if the task was moved.
   bool is_left = false;
 };
 
@@ -129,6 +133,8 @@ struct TaskHooks {
   std::function<void(const ContextSummary& context)> on_context = [](const ContextSummary&) {};
   std::function<void(const ContextProgress& progress)> on_context_progress =
       [](const ContextProgress&) {};
+  /// After `TaskDriver::move`: no attempt runs any more.
+  std::function<void()> on_moved = [] {};
   std::function<void()> on_over = [] {};  ///< output may still have to be written
   /// Instead of `on_over`: from now on the driver does nothing, and no other code may act for it.
   std::function<void(const TaskDisplacement& by)> on_displaced = [](const TaskDisplacement&) {};

@@ -100,7 +100,7 @@ void TrialDriver::handle(HostNews news) {
 
 void TrialDriver::tick() {
   feed(run_event::Tick{});
-  feed(task_event::Tick{});
+  if (!is_moving_) feed(task_event::Tick{});
 }
 
 // Running ranks go on.
@@ -113,6 +113,11 @@ void TrialDriver::act_on_stop(int signal) {
   feed(run_event::StopRequested{signal});
 }
 
+void TrialDriver::move() {
+  is_moving_ = true;
+  feed(run_event::StopRequested{task_moves});
+}
+
 // Later news of the hosts does not belong to the next attempt.
 void TrialDriver::settle() {
   while (std::exchange(has_run_ended_, false)) {
@@ -121,12 +126,14 @@ void TrialDriver::settle() {
     AttemptEnd end = end_of(run_->outcome());
     end.is_hopeless = std::exchange(is_hopeless_, false);
     end.is_unrecorded = means_.journal.trouble().has_value();
+    end.is_moved = is_moving_ && !end.succeeded;
     feed(task_event::AttemptOver{end});
   }
 }
 
 std::optional<Instant> TrialDriver::next_deadline() const {
-  return earliest({run_ ? run_->next_deadline() : std::nullopt, task_.next_deadline()});
+  const auto of_task = is_moving_ ? std::nullopt : task_.next_deadline();
+  return earliest({run_ ? run_->next_deadline() : std::nullopt, of_task});
 }
 
 RunOutcome TrialDriver::outcome(std::optional<int> signal) const {
@@ -265,6 +272,7 @@ void TrialDriver::perform(const task_action::BeginAttempt& action) {
 
 // An attempt that begins with a stop starts nothing: it need not wait for a hanging disk.
 void TrialDriver::begin_written_attempt() {
+  if (is_moving_ && stops_.empty()) return;
   if (std::exchange(is_being_written_, false) && !owner_.is_displaced()) begin_attempt();
 }
 
@@ -316,6 +324,7 @@ void TrialDriver::begin_attempt() {
 // Lost hosts are already looked for during the delay.
 void TrialDriver::perform(const task_action::AnnounceRestart& action) {
   hooks_.on_restart(action);
+  if (is_moving_) return;
   for (int node = 0; node < hosts_.count(); ++node) request_host(node);
 }
 

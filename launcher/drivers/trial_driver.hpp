@@ -83,6 +83,7 @@ class TrialDriver {
   TrialDriver(const TrialDriver&) = delete;
   TrialDriver& operator=(const TrialDriver&) = delete;
 
+  /// Begins its first attempt here.
   void start();
 
   // Instead of `start`, when resuming after another supervisor:
@@ -103,6 +104,10 @@ class TrialDriver {
   /// called, when the request is recorded or after a short limit.
   void request_stop(int signal) { feed(task_event::StopRequested{signal}); }
   void act_on_stop(int signal);
+  /// The hosts are taken away: the running attempt is stopped, and no other one begins here.
+  void move();
+  /// Nothing runs, and nothing is being begun.
+  bool is_at_rest() const { return is_being_written_ || !run_ || run_->over(); }
   /// Begins the attempt that waits for its record, although it will start nothing.
   void begin_written_attempt();
   /// Reports the end of an attempt, once everything that came with it was reported.
@@ -193,6 +198,7 @@ class TrialDriver {
   std::vector<int> awaiting_go_;        ///< node ranks
   std::uint64_t ignored_lines_ = 0;     ///< number of lines that were reported
   bool is_hopeless_ = false;            ///< a log policy has found it for this attempt
+  bool is_moving_ = false;              ///< its hosts are taken away
   std::string start_frame_;             ///< Go of this attempt, encoded once for all hosts
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -63,6 +63,10 @@ void fields(auto& f, Described<AttemptEnd> auto& end) {
   f.flag("left_processes", end.left_processes);
   f.flag("hopeless", end.is_hopeless);
   f.flag("unrecorded", end.is_unrecorded);
+  std::optional<bool> is_moved;  // earlier versions did not know it
+  if (!f.reads && end.is_moved) is_moved = true;
+  f.flag("moved", is_moved);
+  if constexpr (f.reads) end.is_moved = is_moved.value_or(false);
   f.number("exit_code", end.exit_code, 0, 255);
 }
 

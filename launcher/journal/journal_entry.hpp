@@ -118,7 +118,7 @@ Result<std::vector<JournalEntry>> decode_journal(const std::vector<std::string>&
 struct TrialReplay {
   Task task;
   int attempt = -1;  ///< the last one that began; -1: none
-  /// Of that attempt, if the task has several trials.
+  /// Of that attempt, if the task has several trials, and if it still has its hosts.
   std::optional<TrialPlace> place = {};
   std::optional<journal_record::TrialOver> over = {};  ///< only if the task has several trials
   // Of this attempt:
@@ -150,6 +150,10 @@ struct Replay {
 Result<Replay> replay(const std::vector<JournalEntry>& entries, const Task::Rules& rules,
                       Instant now, const std::string& boot_id,
                       std::optional<milliseconds> wall = {});
+
+/// What a journal has to say once the hosts of its task were taken away and nothing is left on
+/// them, by trial: no attempt runs any more, and a trial that the search has stopped is over.
+std::vector<std::pair<int, JournalRecord>> ends_without_hosts(const Replay& replay);
 
 /// The state of a replay as text: replays that differ in any relevant way have different texts.
 std::string snapshot_of(const Replay& replay);

@@ -135,6 +135,7 @@ class Replayer {
     trial_->started_at.reset();
     trial_->failure.reset();
     trial_->is_hopeless = false;
+    if (record.end.is_moved) trial_->place.reset();
   }
 
   // A trial that only waits for another attempt ends with a stop, and that end is recorded before
@@ -202,6 +203,28 @@ class Replayer {
 Result<Replay> replay(const std::vector<JournalEntry>& entries, const Task::Rules& rules,
                       Instant now, const std::string& boot_id, std::optional<milliseconds> wall) {
   return Replayer(rules, now, boot_id, wall).read(entries);
+}
+
+std::vector<std::pair<int, JournalRecord>> ends_without_hosts(const Replay& replay) {
+  std::set<std::int64_t> stopped;
+  for (const SearchDecision& each : replay.decisions)
+    if (each.verdict == SearchVerdict::stop) stopped.insert(each.trial);
+  AttemptEnd end;
+  end.any_started = end.is_moved = true;
+  std::vector<std::pair<int, JournalRecord>> ends;
+  for (const auto& [number, trial] : replay.trials) {
+    const AttemptState state = trial.task.attempts().back();
+    const bool is_open = state == AttemptState::running || state == AttemptState::failing;
+    if (trial.attempt < 0 || trial.task.over()) continue;
+    if (!stopped.contains(number)) {
+      if (is_open) ends.emplace_back(number, journal_record::AttemptOver{end});
+    } else if (is_open) {
+      ends.emplace_back(number, journal_record::TrialOver{Sequel::stopped, end, {}});
+    } else {
+      ends.emplace_back(number, journal_record::TrialOver{Sequel::stopped, {}, trial_stop});
+    }
+  }
+  return ends;
 }
 
 std::string snapshot_of(const Replay& replay) {

@@ -111,11 +111,12 @@ class EventBuilder {
             .attempt = attempt_,
             .words = "a log policy says that another attempt would fail again"};
   }
-  RecordedEvent of(const journal_record::AttemptOver&) const {
-    return {
-        .what = What::attempt_over,
-        .attempt = attempt_,
-        .words = fmt::format("attempt {} is over, and another one follows", attempt_.value_or(0))};
+  RecordedEvent of(const journal_record::AttemptOver& record) const {
+    const char* const why = record.end.is_moved ? ", since its hosts were taken away" : "";
+    return {.what = What::attempt_over,
+            .attempt = attempt_,
+            .words = fmt::format("attempt {} is over{}, and another one follows",
+                                 attempt_.value_or(0), why)};
   }
   RecordedEvent of(const journal_record::TrialOver& record) const {
     RecordedEvent event{.what = What::trial_over, .attempt = attempt_};

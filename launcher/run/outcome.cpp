@@ -67,6 +67,7 @@ std::optional<int> signal_number(std::string_view name) {
 
 std::string stop_text(int signal) {
   if (signal == runtime_over) return runtime_over_text;
+  if (signal == task_moves) return task_moves_text;
   return signal == trial_stop ? trial_stop_text : "stopped by " + signal_name(signal);
 }
 

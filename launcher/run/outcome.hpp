@@ -61,6 +61,9 @@ inline constexpr const char* runtime_over_text = "max_runtime is over";
 /// Likewise, for a trial: its search stops it, or the user stops it alone.
 inline constexpr int trial_stop = -1;
 inline constexpr const char* trial_stop_text = "the trial is stopped";
+/// Likewise: its hosts are taken away, and the task goes on elsewhere.
+inline constexpr int task_moves = -2;
+inline constexpr const char* task_moves_text = "its hosts are taken away";
 
 /// How a run ended. Exactly one of `succeeded`, `stop_signal` and `cause` is set.
 struct RunOutcome {

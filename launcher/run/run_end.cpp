@@ -68,8 +68,8 @@ void Run::handle(const run_event::StopRequested& event) {
 }
 
 std::string Run::words_of_request(int signal) const {
-  const bool is_signal = signal != runtime_over && signal != trial_stop;
-  std::string text = (is_signal ? signal_name(signal) : stop_text(signal)) + ": stopping all ranks";
+  std::string text =
+      (signal > 0 ? signal_name(signal) : stop_text(signal)) + ": stopping all ranks";
   if (has_gone_ && rules_.stop_notice > milliseconds(0))
     text += fmt::format("; the signal follows in {}, or at once with another Ctrl-C",
                         short_duration_text(rules_.stop_notice));

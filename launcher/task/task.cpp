@@ -60,6 +60,7 @@ AttemptEnd end_of(const RunOutcome& outcome) {
 Sequel sequel_of(int restarts, const AttemptEnd& end, bool is_stopped, int max_restarts) {
   if (end.succeeded) return Sequel::succeeded;
   if (is_stopped) return Sequel::stopped;
+  if (end.is_moved) return Sequel::restart;
   if (restarts == 0 && !end.any_started) return Sequel::never_started;
   if (end.exit_code == invalid_hyperparameters_code) return Sequel::invalid_hyperparameters;
   if (end.is_hopeless) return Sequel::hopeless;
@@ -118,14 +119,18 @@ void Task::handle(const task_event::AttemptOver& event) {
   TrackedState<AttemptState>& last = attempts_.back();
   if (last != AttemptState::running && last != AttemptState::failing) return;
   last.become(AttemptState::over);
-  const Sequel sequel = sequel_of(restarts(), event.end, is_stopped_, rules_.max_restarts);
+  const Sequel sequel = sequel_of(counted_restarts(), event.end, is_stopped_, rules_.max_restarts);
   if (sequel != Sequel::restart) return end(sequel, std::nullopt);
   attempts_.emplace_back(attempt_states());
+  if (event.end.is_moved) ++moves_;
   // The delay counts from the failure: it passes while the ranks are being stopped.
-  begins_at_ = failing_at_.value_or(now_) + delay_before(restarts());
+  begins_at_ = failing_at_.value_or(now_);
+  if (!event.end.is_moved) *begins_at_ += delay_before(counted_restarts());
   const nanoseconds left = std::max(*begins_at_ - now_, nanoseconds(0));
-  actions_.emplace_back(task_action::AnnounceRestart{restarts(), rules_.max_restarts, left});
-  if (left == nanoseconds(0)) begin();
+  const int number = event.end.is_moved ? 0 : counted_restarts();
+  actions_.emplace_back(task_action::AnnounceRestart{number, rules_.max_restarts, left});
+  // Where the hosts are taken away, it begins with the next event, if there is one.
+  if (left == nanoseconds(0) && !event.end.is_moved) begin();
 }
 
 // Later requests change nothing here: the running attempt is told of each of them.
@@ -161,6 +166,7 @@ std::string Task::snapshot() const {
   std::string text = fmt::format("rules {} {} {};", rules_.max_restarts,
                                  rules_.restart_delay.count(), rules_.longest_delay.count());
   if (first_ > 0) text += fmt::format(" from {};", first_);
+  if (moves_ > 0) text += fmt::format(" moved {} times;", moves_);
   if (rules_.max_runtime) text += fmt::format(" at most {} ms;", rules_.max_runtime->count());
   for (const auto& attempt : attempts_) {
     for (const AttemptState state : attempt.path())

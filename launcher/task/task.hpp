@@ -25,6 +25,7 @@ struct AttemptEnd {
   bool left_processes = false;  ///< some processes could not be killed
   bool is_hopeless = false;     ///< a log policy has found that another attempt would fail again
   bool is_unrecorded = false;   ///< the journal cannot be written any more
+  bool is_moved = false;        ///< its hosts were taken away: no failure of its own
   int exit_code = 0;            ///< of the first failed rank; 128 + signal; 0: no rank failed first
 
   bool operator==(const AttemptEnd&) const = default;
@@ -45,7 +46,8 @@ enum class Sequel {
 };
 /// "restart", "succeeded", "no_restarts_left", ...
 std::string_view to_string(Sequel sequel);
-/// What follows an attempt after `restarts` restarts; `is_stopped`: the user has stopped the task.
+/// What follows an attempt after `restarts` restarts that count; `is_stopped`: the user has stopped
+/// the task.
 Sequel sequel_of(int restarts, const AttemptEnd& end, bool is_stopped, int max_restarts);
 
 /// The state of an attempt of a task. `attempt_states` defines the transitions.
@@ -84,7 +86,8 @@ namespace task_action {
 struct BeginAttempt {
   int number = 0;
 };
-/// Another attempt begins in `delay`: restart `number` (from 1) of `of`.
+/// Another attempt begins in `delay`: restart `number` (from 1) of `of`; or, without a number, the
+/// one elsewhere of a task whose hosts are taken away.
 struct AnnounceRestart {
   int number = 0;
   int of = 0;
@@ -136,8 +139,10 @@ class Task {
   int attempt() const { return first_ + restarts(); }
   /// The number of attempts before that one.
   int restarts() const { return static_cast<int>(attempts_.size()) - 1; }
+  /// The number of those that count: an attempt whose hosts were taken away does not.
+  int counted_restarts() const { return restarts() - moves_; }
   /// Whether another attempt may follow it.
-  bool may_restart() const { return !is_stopped_ && restarts() < rules_.max_restarts; }
+  bool may_restart() const { return !is_stopped_ && counted_restarts() < rules_.max_restarts; }
   /// The states of every attempt so far.
   const std::vector<TrackedState<AttemptState>>& attempts() const { return attempts_; }
   /// The whole state as text: tasks that may act differently have different texts.
@@ -159,6 +164,7 @@ class Task {
   Rules rules_;
   int first_ = 0;
   std::vector<TrackedState<AttemptState>> attempts_{TrackedState<AttemptState>(attempt_states())};
+  int moves_ = 0;  ///< attempts whose hosts were taken away
   bool is_over_ = false;
   bool is_stopped_ = false;            ///< by the user, or because its time is over
   std::optional<Instant> started_at_;  ///< when its ranks were first told to start

@@ -102,6 +102,8 @@ class World {
     agents_.resize(addresses_.size());
   }
 
+  // From now on the hosts are taken away with each launcher that is killed.
+  void take_hosts_away() { are_hosts_taken_ = true; }
   // To the end, with a launcher killed after each of so many things that have happened.
   void run(std::set<int> kills) {
     kills_ = std::move(kills);
@@ -156,11 +158,19 @@ class World {
     auto& entries = launcher_->journal.entries;
     if (entries.empty() || of(replayed(entries)).first().attempt < 0) return begin_from_nothing();
     const std::uint64_t epoch = of(replayed(entries)).epoch + 1;
+    if (are_hosts_taken_) {
+      agents_.assign(agents_.size(), {});
+      for (const auto& [trial, end] : ends_without_hosts(of(replayed(entries))))
+        entries.push_back({end, launcher_->timers.time, "boot", std::nullopt, trial});
+    }
     entries.push_back({record::Supervised{epoch}, launcher_->timers.time, "boot"});
     TaskResumption resume{of(replayed(entries)), epoch, {}};
     for (const auto& [trial, replay] : resume.replay.trials)
       if (replay.attempt >= 0 && !replay.task.over())
         resume.left[trial].positions = {0, logs_[{trial, replay.attempt}].size()};
+    resume.is_moved = are_hosts_taken_;
+    if (are_hosts_taken_)
+      for (auto& [trial, replay] : resume.replay.trials) replay.place.reset();
     launcher_->left = of(search_record(*experiment_.search_config, entries, false));
     add_reports(*launcher_->left, [this](const TrialRecord& trial) { return kept(trial); });
     make(std::move(resume));
@@ -468,6 +478,7 @@ class World {
   int happened_ = 0;
   int launchers_ = 0;
   int most_running_ = 0;
+  bool are_hosts_taken_ = false;
   int stop_after_ = -1;
   int pass_after_ = -1;
   nanoseconds pass_{0};
@@ -565,6 +576,32 @@ TEST_CASE("trials of several hosts, and of Tune's words, are gone on with likewi
     REQUIRE(world.decisions() == undisturbed.decisions());
     REQUIRE(world.states() == undisturbed.states());
     REQUIRE(world.most_running() <= undisturbed.most_running());
+  }
+}
+
+TEST_CASE("a search whose hosts are taken away goes on with the trials that had not ended") {
+  const Setting setting(adopted_halving, three_hosts);
+  World undisturbed(setting, lively());
+  undisturbed.run({});
+  std::mt19937 random(20261130);
+  for (int round = 0; round < 120; ++round) {
+    std::set<int> kills;
+    for (int i = 0; i < 1 + round % 4; ++i)
+      kills.insert(1 + static_cast<int>(random() % static_cast<unsigned>(undisturbed.happened())));
+    CAPTURE(round, kills);
+    World world(setting, lively());
+    world.take_hosts_away();
+    world.run(kills);
+    REQUIRE(world.damage().empty());
+    REQUIRE(world.outcome().succeeded);
+    REQUIRE(world.most_running() <= 4);
+    std::set<int> ended;
+    for (const JournalEntry& each : world.journal())
+      if (std::holds_alternative<record::TrialOver>(each.record))
+        REQUIRE(ended.insert(each.trial).second);
+    for (const auto& [of, count] : world.starts()) REQUIRE(count == 1);
+    REQUIRE(of(replay(world.journal(), Task::rules_of(setting.plan.experiment, true), 0s, "boot"))
+                .over);
   }
 }
 

@@ -31,6 +31,7 @@ struct JournaledHosts {
     hooks.on_match = [this](const LogPolicy&, const PolicyMatch& match) {
       matches.push_back(match.line);
     };
+    hooks.on_moved = [this] { ++moves; };
     hooks.on_displaced = [this](const TaskDriver::Displacement& by) { others.push_back(by); };
     driver.emplace(TaskDriver::Ports{timers, transport, output, {}, &journal},
                    TaskDriver::Work{plan,
@@ -82,8 +83,10 @@ struct JournaledHosts {
     auto known = replay(entries, Task::rules_of(plan.experiment), timers.time, "boot");
     REQUIRE(known);
     const std::uint64_t epoch = known->epoch + 1;
-    make(TaskDriver::Resumption{
-        std::move(*known), epoch, {{0, {std::move(positions), last_output, known_matches}}}});
+    make(TaskDriver::Resumption{std::move(*known),
+                                epoch,
+                                {{0, {std::move(positions), last_output, known_matches}}},
+                                is_moved});
   }
   const message::Attach& attach_of(std::size_t number) {
     return std::get<message::Attach>(link(number).sent.front());
@@ -101,7 +104,9 @@ struct JournaledHosts {
   std::vector<std::string> stopping;
   int all_started = 0;
   int overs = 0;
+  int moves = 0;
   bool is_to_end = false;
+  bool is_moved = false;  ///< the task that is adopted
   // Of the logs that are adopted.
   std::vector<OutputChunk> last_output;
   std::vector<std::size_t> known_matches;
@@ -672,6 +677,73 @@ TEST_CASE("an attempt that was waited for is waited for, and a stop ends that") 
     CHECK(hosts.link(0).all<message::Forget>().size() == 1);
     REQUIRE(hosts.link(0).all<message::Prepare>().size() == 1);
   }
+}
+
+TEST_CASE("ranks whose hosts are taken away are stopped, and nothing follows here") {
+  JournaledHosts hosts(0);  // no restart is needed for that
+  hosts.launch();
+  hosts.journal.write();
+  hosts.started(0, 0);
+  hosts.started(1, 1);
+  hosts.driver->move();
+  CHECK(hosts.stopping == std::vector<std::string>{"its hosts are taken away: stopping all ranks"});
+  for (const std::size_t host : {0u, 1u}) CHECK(hosts.link(host).all<message::Stop>().size() == 1);
+  SECTION("and they end for it") {
+    hosts.ended(0, 0, 3, true);
+    CHECK(hosts.moves == 0);
+    hosts.ended(1, 1, 7);
+    for (const std::size_t host : {0u, 1u}) hosts.say(host, message::Finished{});
+    hosts.timers.pass(3600s);
+    hosts.journal.write();
+    CHECK(hosts.moves > 0);
+    CHECK(hosts.overs == 0);
+    CHECK(hosts.journal.count<record::AttemptOver>() == 1);
+    CHECK(hosts.journal.count<record::AttemptBegun>() == 1);
+    CHECK(hosts.link(0).all<message::Prepare>().size() == 1);
+    // Its user still has the last word.
+    hosts.driver->stop(15);
+    hosts.journal.write();
+    hosts.timers.pass(10s);
+    CHECK(hosts.overs == 1);
+    CHECK(hosts.driver->outcome().stop_signal == 15);
+  }
+  SECTION("and they were done") {
+    for (const std::size_t host : {0u, 1u}) {
+      hosts.ended(host, static_cast<int>(host), 0);
+      hosts.say(host, message::Finished{});
+    }
+    hosts.journal.write();
+    hosts.timers.pass(10s);
+    CHECK(hosts.overs == 1);
+    CHECK(hosts.moves == 0);
+    CHECK(hosts.driver->outcome().succeeded);
+  }
+}
+
+TEST_CASE("a task that was moved begins its next attempt as at a launch") {
+  JournaledHosts hosts(0);
+  AttemptEnd moved;
+  moved.any_started = moved.is_moved = true;
+  auto records = started_task();
+  records.emplace_back(record::AttemptOver{moved});
+  hosts.is_moved = true;
+  hosts.adopt(records);
+  for (const std::size_t host : {0u, 1u}) {
+    CHECK(hosts.link(host).call.verb == AgentCall::Verb::attach);
+    hosts.open(host);
+  }
+  CHECK(hosts.link(0).all<message::Prepare>().empty());
+  hosts.journal.write();
+  for (const std::size_t host : {0u, 1u}) {
+    REQUIRE(hosts.link(host).all<message::Prepare>().size() == 1);
+    CHECK(hosts.link(host).all<message::Prepare>()[0].of.attempt == 1);
+    hosts.say(host, JournaledHosts::ready(host), 1);
+  }
+  hosts.journal.write();
+  for (const std::size_t host : {0u, 1u}) CHECK(hosts.link(host).all<message::Go>().size() == 1);
+  hosts.started(0, 0, 1);
+  hosts.started(1, 1, 1);
+  CHECK(hosts.all_started == 1);
 }
 
 TEST_CASE("output of an attempt before that comes again is passed over") {

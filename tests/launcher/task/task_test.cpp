@@ -60,6 +60,7 @@ TEST_CASE("what follows an attempt") {
   const AttemptEnd invalid{.any_started = true, .exit_code = 80};
   const AttemptEnd stuck{.any_started = true, .left_processes = true, .exit_code = 1};
   const AttemptEnd hopeless{.any_started = true, .is_hopeless = true, .exit_code = 1};
+  const AttemptEnd moved{.left_processes = true, .is_moved = true, .exit_code = 80};
   const AttemptEnd lucky{.succeeded = true, .any_started = true, .is_hopeless = true};
   const Row rows[] = {
       {0, hopeless, false, 5, Sequel::hopeless},
@@ -79,6 +80,8 @@ TEST_CASE("what follows an attempt") {
       {3, invalid, false, 5, Sequel::invalid_hyperparameters},
       {0, stuck, false, 5, Sequel::processes_left},
       {0, invalid, true, 5, Sequel::stopped},
+      {5, moved, false, 5, Sequel::restart},
+      {0, moved, true, 5, Sequel::stopped},
   };
   for (const Row& row : rows) {
     CAPTURE(row.number, row.max_restarts, row.is_stopped);
@@ -114,6 +117,24 @@ TEST_CASE("restarts are counted from the first attempt, whatever its number") {
   never.on(task_event::Begin{}, Instant(0));
   const auto end = never.on(task_event::AttemptOver{AttemptEnd{}}, Instant(0));
   CHECK(std::get<task_action::End>(end.at(0)).why == Sequel::never_started);
+}
+
+TEST_CASE("an attempt whose hosts are taken away is followed at once, and does not count") {
+  TaskBench b(1, 60s);
+  const AttemptEnd moved{.any_started = true, .is_moved = true};
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    const auto next = b.task.on(task_event::AttemptOver{moved}, Instant(0));
+    REQUIRE(next.size() == 1);
+    CHECK(std::get<task_action::AnnounceRestart>(next[0]).number == 0);
+    const auto begun = b.task.on(task_event::Begin{}, Instant(0));
+    CHECK(std::get<task_action::BeginAttempt>(begun.at(0)).number == attempt);
+    CHECK(b.task.may_restart());
+  }
+  b.fail();
+  CHECK(b.all<task_action::AnnounceRestart>()[0].number == 1);
+  CHECK(b.wait() == 60s);
+  CHECK_FALSE(b.task.may_restart());
+  CHECK(b.task.attempt() == 4);
 }
 
 TEST_CASE("max_restarts N gives N + 1 attempts and not one more") {
