@@ -28,15 +28,20 @@ std::optional<int> slurm_code_of(std::string_view job) {
   return whole_number(code.substr(0, colon), 0, 255);
 }
 
+std::optional<int> slurm_restarts_of(std::string_view job) {
+  constexpr int most_restarts = 1'000'000;
+  return whole_number(value_of(job, "Restarts"), 0, most_restarts);
+}
+
+bool may_be_requeued(std::string_view job) { return value_of(job, "Requeue") == "1"; }
+
 std::string slurm_end_of(std::string_view job, int restarts) {
   const std::string_view state = value_of(job, "JobState");
   const std::string_view reason = value_of(job, "Reason");
   const std::string_view preempted = value_of(job, "PreemptTime");
-  constexpr int most_restarts = 1'000'000;
   if (state == "PREEMPTED" || (!preempted.empty() && preempted != "None"))
     return "a job of higher priority takes its place";
-  if (whole_number(value_of(job, "Restarts"), 0, most_restarts).value_or(0) > restarts)
-    return "it goes back into the queue";
+  if (slurm_restarts_of(job).value_or(0) > restarts) return "it goes back into the queue";
   if (state == "TIMEOUT" || reason == "TimeLimit") return "its limit of time is over";
   if (state == "NODE_FAIL" || reason == "NodeDown") return "a node of it has failed";
   if (state == "OUT_OF_MEMORY") return "it used more memory than it asked for";

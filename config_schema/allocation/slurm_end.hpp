@@ -15,6 +15,13 @@ namespace train {
 /// Source: scontrol(1), and trials with Slurm 22.05.
 std::string slurm_end_of(std::string_view job, int restarts);
 
+/// How often Slurm has put a job back into its queue, counting the time that is just beginning.
+/// `job` as above; nothing: it does not say.
+std::optional<int> slurm_restarts_of(std::string_view job);
+
+/// Whether a job may be put back into the queue. `job` as above.
+bool may_be_requeued(std::string_view job);
+
 /// The exit code of the script of a job that has ended by itself; nothing: it has not. `job` as
 /// above.
 std::optional<int> slurm_code_of(std::string_view job);

@@ -96,15 +96,17 @@ std::optional<std::chrono::minutes> time_of(const Plan& plan, const SlurmJob& jo
 }
 
 // How long before its limit the launcher is warned. Slurm kills 30 s after its limit (KillWait),
-// and sends a warning up to a minute early: it is worth that where ranks take longer to stop.
+// and sends a warning up to a minute early: it is worth that where ranks take longer to stop, or
+// where the job is to go back into the queue before its time is over.
 std::optional<std::chrono::seconds> warning_before(
     const ExperimentConfig& experiment, const std::optional<std::chrono::minutes>& limit) {
   constexpr std::chrono::seconds surely_left{20};
   constexpr std::chrono::seconds slack{10};
   const auto stop = experiment.stop_notice + experiment.stop_grace;
-  if (!limit || stop <= surely_left) return std::nullopt;
-  const std::chrono::seconds most = std::chrono::seconds(*limit) / 4;
-  return std::min(std::chrono::ceil<std::chrono::seconds>(stop) + slack, most);
+  const bool goes_back = experiment.max_restarts > 0 && !experiment.max_runtime;
+  if (!goes_back && (!limit || stop <= surely_left)) return std::nullopt;
+  const auto before = std::chrono::ceil<std::chrono::seconds>(stop) + slack;
+  return limit ? std::min(before, std::chrono::seconds(*limit) / 4) : before;
 }
 
 }  // namespace
@@ -126,10 +128,12 @@ std::vector<std::string> slurm_job_options(const Plan& plan, const SlurmJob& job
   if (!job.excluded.empty()) add("exclude=" + slurm_host_set(job.excluded));
   const auto time = time_of(plan, job);
   if (time) add(fmt::format("time={}", time->count()));
-  if (const auto before = warning_before(plan.experiment, time))
+  const bool may_go_back = plan.experiment.max_restarts > 0;
+  const bool is_of_partition = may_go_back && !time;
+  if (const auto before = warning_before(plan.experiment, is_of_partition ? job.limit : time))
     add(fmt::format("signal=B:USR1@{}", before->count()));
-  // A job that is put back into the queue would launch the task a second time.
-  add("no-requeue");
+  // A task that may be restarted goes on once its job runs again.
+  add(may_go_back ? "requeue" : "no-requeue");
   add("output=/dev/null");
   add("export=ALL");
   // The last one counts.

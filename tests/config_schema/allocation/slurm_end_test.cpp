@@ -39,6 +39,13 @@ TEST_CASE("a job that goes back into the queue counts its restarts") {
   CHECK(slurm_end_of(job("COMPLETING", "None", 1), 1) == "it was cancelled");
 }
 
+TEST_CASE("Slurm says how often a job was in the queue again, and whether it may be") {
+  CHECK(slurm_restarts_of(job("RUNNING", "None", 3)) == 3);
+  CHECK_FALSE(slurm_restarts_of("slurm_load_jobs error: Invalid job id specified"));
+  CHECK(may_be_requeued(job("RUNNING", "None")));
+  CHECK_FALSE(may_be_requeued("JobId=12 Requeue=0 Restarts=0"));
+}
+
 TEST_CASE("a job that runs is not ended") {
   CHECK(slurm_end_of(job("RUNNING", "None", 1), 1).empty());
   CHECK(slurm_end_of("slurm_load_jobs error: Invalid job id specified", 0).empty());

@@ -101,6 +101,21 @@ TEST_CASE("the launcher is warned where ranks take longer to stop than Slurm wai
   CHECK_FALSE(contains(options_of(experiment, nodes(1, 0, 4), {.limit = 2min}), "--signal"));
 }
 
+TEST_CASE(
+    "the job of a task that may be restarted goes back into the queue before its time is over") {
+  using namespace std::chrono_literals;
+  ExperimentConfig experiment = cpu_experiment(1, 1);
+  CHECK_FALSE(contains(options_of(experiment, nodes(1, 0, 4), {.limit = 60min}), "requeue"));
+  experiment.max_restarts = 1;
+  const std::string options = options_of(experiment, nodes(1, 0, 4), {.limit = 60min});
+  CHECK(contains(options, " --requeue"));
+  CHECK(contains(options, " --signal=B:USR1@20"));
+  CHECK(contains(options_of(experiment, nodes(1, 0, 4)), " --signal=B:USR1@20"));
+  CHECK(contains(options_of(experiment, nodes(1, 0, 4), {.limit = 1min}), " --signal=B:USR1@15"));
+  experiment.max_runtime = 1h;  // then its time is over
+  CHECK_FALSE(contains(options_of(experiment, nodes(1, 0, 4), {.limit = 61min}), "--signal"));
+}
+
 TEST_CASE("the options of the experiment count, and nodes can be left out") {
   ExperimentConfig experiment = cpu_experiment(1, 1);
   experiment.slurm.sbatch_args = {"--account=physics", "--comment=it's mine"};
