@@ -111,6 +111,12 @@ bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
   return update_where(database, task, now, "TRUE");
 }
 
+bool move_task(SQLite::Database& database, const TaskRecord& task) {
+  SQLite::Statement update(database, "UPDATE task SET hosts = ?, plan_json = ? WHERE id = ?");
+  Binder(update) << task.hosts << task.plan_json << task.id;
+  return update.exec() == 1;
+}
+
 bool record_end(SQLite::Database& database, const TaskRecord& task, UnixMillis now) {
   return update_where(database, task, now, not_final);
 }

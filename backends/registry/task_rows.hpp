@@ -15,6 +15,8 @@ namespace train {
 
 /// False when the id is taken.
 bool insert_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);
+/// Writes the hosts and the plan of a task. False when there is no such task.
+bool move_task(SQLite::Database& database, const TaskRecord& task);
 /// Replaces the task with the same id, and removes its attempts and journal. False when there is no
 /// such task.
 bool replace_task(SQLite::Database& database, const TaskRecord& task, UnixMillis now);

@@ -114,6 +114,15 @@ Result<void> SqliteTaskStore::start_over(const TaskRecord& task) {
   return {};
 }
 
+Result<void> SqliteTaskStore::move(const TaskRecord& task) {
+  auto moved = impl_->guarded([&]() -> Result<void> {
+    if (!impl_->own_tasks.contains(task.id)) return not_ours(task.id);
+    if (move_task(*impl_->database, task)) return {};
+    return fail(ErrorClass::no_input, fmt::format("there is no task '{}' any more", task.id));
+  });
+  return moved ? update(task) : moved;
+}
+
 Result<void> SqliteTaskStore::update(const TaskRecord& task) {
   const std::lock_guard turn(impl_->mutex);
   const auto own = impl_->own_tasks.find(task.id);

@@ -43,6 +43,9 @@ class SqliteTaskStore final : public TaskStore {
   /// Replaces the record of a task of this process whose ranks have not been started: placed
   /// elsewhere, with a new journal and no logs. The git state in the record is kept.
   Result<void> start_over(const TaskRecord& task);
+  /// Writes the hosts and the plan of a task of this process, which goes on on these hosts; then as
+  /// `update`.
+  Result<void> move(const TaskRecord& task);
   /// A final state releases the launcher lock of the task; no update may follow it.
   Result<void> update(const TaskRecord& task) override;
   void note_alive(const std::string& id) override;

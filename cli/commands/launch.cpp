@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,9 +23,12 @@
 #include "cli/show/task_events.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/story/code_note.hpp"
+#include "cli/story/launch_report.hpp"
+#include "cli/supervisor/adoption.hpp"
 #include "cli/supervisor/detachment.hpp"
 #include "cli/supervisor/placed_launch.hpp"
 #include "cli/supervisor/supervisor.hpp"
+#include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/environment.hpp"
 #include "cli/surroundings/state_directory.hpp"
 #include "cli/surroundings/stop_signals.hpp"
@@ -72,12 +76,6 @@ void report_drawn(const std::string& id, const Plan& plan) {
   talk(terminal_text("task {}: {}: drawn with experiment_seed {}", id, drawn, plan.search->seed));
 }
 
-std::string slot_list(const PlannedRank& rank) {
-  std::string text;
-  for (const int slot : rank.slots) text += (text.empty() ? "" : ",") + std::to_string(slot);
-  return text;
-}
-
 TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskStore& store,
                     const std::string& id) {
   TaskRecord task;
@@ -102,15 +100,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.log_limit = plan.experiment.log_limit;
   for (const Host& host : task_hosts(request.inventory, plan))
     task.hosts += (task.hosts.empty() ? "" : ",") + host.name;
-  if (plan.trials) return task;
-  for (const PlannedRank& rank : plan.trial.ranks)
-    task.ranks.push_back({rank.rank,
-                          plan.trial.hosts[rank.host].host.name,
-                          slot_list(rank),
-                          {},
-                          {},
-                          false,
-                          rank_log_file(task.log_directory, rank.rank)});
+  if (!plan.trials) task.ranks = planned_ranks(plan.trial, task.log_directory);
   return task;
 }
 
@@ -161,6 +151,14 @@ Result<void> check_events_file(const std::string& file) {
               "give a file that can be written, in a folder that exists");
 }
 
+// What another launcher of the task needs.
+TaskRequest kept_request(const Request& request, const LaunchFlags& flags) {
+  TaskRequest kept = task_request_of(request, flags.request, flags.detach);
+  kept.is_strict = flags.strict;
+  if (!flags.events.empty()) kept.events_file = std::filesystem::absolute(flags.events).string();
+  return kept;
+}
+
 ExitCode launch_here(const LaunchFlags& flags, const std::string& task_of_job);
 
 // The flags that count where the ranks are started, for the launch there.
@@ -178,6 +176,10 @@ std::vector<std::string> words_of_view(const LaunchFlags& flags) {
   std::vector<std::string> words;
   if (flags.tee.is_folded) words.emplace_back("--dedup");
   if (flags.tee.progress == Progress::none) words.emplace_back("--progress=none");
+  if (flags.tee.has_times) words.emplace_back("--timestamps");
+  if (flags.tee.mode == Tee::Mode::none) words.emplace_back("--tee=none");
+  if (flags.tee.mode == Tee::Mode::ranks)
+    words.push_back(fmt::format("--tee=rank:{}", fmt::join(flags.tee.ranks, ",")));
   return words;
 }
 
@@ -189,11 +191,7 @@ ExitCode submit_as_job(const Request& request, const LaunchFlags& flags) {
   }
   talk_warnings(plan->warnings);
   if (plan->experiment.entrypoint.empty()) return report(no_entrypoint());
-  const char* const flag = flags.json                                          ? "--json"
-                           : flags.raw                                         ? "--raw"
-                           : flags.tee.has_times                               ? "--timestamps"
-                           : flags.tee.mode != Tee::Mode::all && !flags.detach ? "--tee"
-                                                                               : nullptr;
+  const char* const flag = flags.json ? "--json" : flags.raw ? "--raw" : nullptr;
   if (flag != nullptr)
     return report(make_error(
         ErrorClass::usage,
@@ -238,6 +236,9 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
   const bool is_in_job = !how.task.empty();
   TaskRecord task =
       new_task(request, plan, *store, is_in_job ? how.task : make_task_id(random_bits()));
+  const bool may_go_back = is_in_job && plan.experiment.max_restarts > 0;
+  // Until its job runs again, no launcher lives.
+  if (may_go_back) task.outlives_ms = for_ever.count();
   ignore_signals();
   // From here on an end is recorded: signals are blocked, so that none arrives in between.
   signals.emplace();
@@ -259,12 +260,11 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
       !noted)
     talk(terminal_text("warning: 'train task rerun' cannot launch this task again: {}",
                        terminal_text(noted.error())));
-  TaskRequest kept = task_request_of(request, flags.request, flags.detach);
-  kept.is_strict = flags.strict;
-  if (!flags.events.empty()) kept.events_file = std::filesystem::absolute(flags.events).string();
+  TaskRequest kept = kept_request(request, flags);
   const auto record_of = [&](const Plan& other) {
     TaskRecord record = new_task(request, other, *store, task.id);
     record.created = task.created;
+    record.outlives_ms = task.outlives_ms;
     return record;
   };
   PlacedLaunch placed{kept,      request.experiment,         plan,     task, store,
@@ -275,6 +275,7 @@ Result<FinishedLaunch> launch_to_the_end(const Request& request, Plan& plan,
       how.detachment->leave_terminal(task.id, store->supervisor_log(task.id), *signals);
     };
   placed.wait = how.wait;
+  placed.may_go_back = may_go_back;
   Ended ended = launch_where_free(std::move(placed), *signals);
   code_note.finish();
   return FinishedLaunch{std::move(task), store, std::move(ended)};
@@ -298,6 +299,43 @@ void remove_program_copy() {
   if (!error && program == slurm_program_copy(variable("SLURM_JOB_ID"))) ::unlink(program.c_str());
 }
 
+ExitCode end_refused(const std::string& task, const Error& why) {
+  if (why.error_class != ErrorClass::busy) {
+    const auto ended = end_left_task(task, TaskState::failed, why.error_class, in_one_line(why));
+    if (!ended) talk(terminal_text(ended.error()));
+  }
+  return report(why);
+}
+
+// The job was in the queue again: the task that began in it goes on.
+ExitCode go_on_in_job(const LaunchFlags& flags, const std::string& task) {
+  auto request = load_request(flags.request, ReadFor::launching);
+  if (!request) return end_refused(task, request.error());
+  StopSignals signals;
+  auto adoption = Adoption::begin_elsewhere(task, kept_request(*request, flags));
+  if (!adoption) return end_refused(task, adoption.error());
+  talk_warnings(request->experiment.warnings);
+  (void)redirect_output(adoption->store().supervisor_log(task));
+  const Ended ended = adoption->run([](const TerminalText&) {}, signals);
+  if (!ended.last_words.empty()) talk(ended.last_words);
+  return ended.code;
+}
+
+// A launcher that ended before it has started ranks leaves a task that is lost.
+ExitCode launch_or_go_on(const LaunchFlags& flags, const std::string& task) {
+  if (auto store = open_task_store()) {
+    const auto begun = (*store)->find(task);
+    const bool is_lost = begun && begun->state == TaskState::lost;
+    if (is_lost)
+      if (const auto removed = (*store)->remove(task); !removed) return report(removed.error());
+    if (begun && !is_lost) {
+      store->reset();
+      return is_final(begun->state) ? report_end(*begun) : go_on_in_job(flags, task);
+    }
+  }
+  return launch_here(flags, task);
+}
+
 ExitCode launch_in_job(LaunchFlags flags) {
   auto request = request_in_job(flags);
   if (!request) return report(request.error());
@@ -307,14 +345,16 @@ ExitCode launch_in_job(LaunchFlags flags) {
   const std::string task = std::exchange(flags.in_job, {});
   flags.tee.mode = Tee::Mode::none;
   expect_viewers(task);
-  const ExitCode code = launch_here(flags, task);
+  const ExitCode code = launch_or_go_on(flags, task);
   // KillWait ends this, if it is Slurm that ends the job.
   constexpr milliseconds longest_view{20'000};
   auto store = open_task_store();
-  const bool is_recorded = store && (*store)->find(task);
+  const auto record = store ? (*store)->find(task) : Result<TaskRecord>(TaskRecord());
+  const bool is_recorded = record && record->launcher_pid == ::getpid();
   await_viewers(task, is_recorded ? JobTask::recorded : JobTask::unrecorded, flags.awaits_viewer,
                 longest_view);
-  remove_program_copy();
+  // The next run of the job needs it.
+  if (!record || is_final(record->state)) remove_program_copy();
   return code;
 }
 

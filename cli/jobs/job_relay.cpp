@@ -12,6 +12,7 @@
 #include "cli/jobs/job_notes.hpp"
 #include "cli/jobs/job_submission.hpp"
 #include "cli/jobs/job_viewers.hpp"
+#include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/environment.hpp"
 #include "cli/surroundings/state_directory.hpp"
 #include "cli/terminal/talk.hpp"
@@ -49,19 +50,23 @@ bool has_record(const std::string& task) { return record_of(task).has_value(); }
 ExitCode cancel(const JobNote& note) {
   const auto cancelled = ask_slurm({"scancel", note.job}, step_limit);
   if (!cancelled) return report(cancelled.error());
-  talk(terminal_text("task {}: job {} of Slurm is cancelled before it has started", note.task,
-                     note.job));
+  talk(terminal_text("task {}: job {} of Slurm is cancelled while it waits", note.task, note.job));
+  // The launcher has left the task when its job went back into the queue.
+  if (has_record(note.task)) {
+    const auto ended = end_left_task(note.task, TaskState::killed, ErrorClass::interrupted,
+                                     "its job was cancelled while it waited in Slurm's queue");
+    if (!ended) return report(ended.error());
+  }
   drop_note(note.task);
   return ExitCode();
 }
 
 ExitCode report_pending(const JobNote& note, const QueuedJob& job) {
-  return report(
-      make_error(ErrorClass::busy,
-                 fmt::format("task {} is job {} of Slurm, and has not started: {}", note.task,
-                             note.job, words_on_waiting(job)),
-                 fmt::format("train task list shows whether it has; train task kill {} cancels it",
-                             note.task)));
+  return report(make_error(
+      ErrorClass::busy,
+      fmt::format("task {} is job {} of Slurm, which does not run: {}", note.task, note.job,
+                  words_on_waiting(job)),
+      fmt::format("train task list shows when it does; train task kill {} cancels it", note.task)));
 }
 
 Error no_forward(const JobNote& note, const std::string& host) {
@@ -142,7 +147,10 @@ std::optional<ExitCode> relay_to_job(const std::string& command, const std::stri
         "give more letters of the one that is meant"));
   const auto queue = ask_for_queue({note->job}, step_limit);
   if (!queue) {
-    if (has_record(note->task)) return std::nullopt;
+    const auto here = record_of(note->task);
+    // Nobody takes over a task whose job may be about to run again.
+    const bool would_be_taken = here && here->is_unattended && command == "attach";
+    if (here && !would_be_taken) return std::nullopt;
     return report(queue.error());
   }
   const auto found = queue->find(note->job);
@@ -150,8 +158,12 @@ std::optional<ExitCode> relay_to_job(const std::string& command, const std::stri
   if (found != queue->end() && command == "wait") return follow_job(*note, Following::await, {});
   if (found != queue->end() && command == "attach" && (!has_begun || found->second.is_running()))
     return follow_job(*note, Following::show, words_after(arguments, task));
-  if (found != queue->end() && found->second.is_pending())
-    return command == "kill" ? cancel(*note) : report_pending(*note, found->second);
+  if (found != queue->end() && found->second.is_pending()) {
+    if (command == "kill") return cancel(*note);
+    const bool needs_launcher = command == "exec" || command == "forward";
+    if (!needs_launcher && has_record(note->task)) return std::nullopt;
+    return report_pending(*note, found->second);
+  }
   if (found != queue->end() && found->second.is_running()) {
     if (command == "forward") return report(no_forward(*note, found->second.batch_host));
     std::vector<std::string> words{note->program};

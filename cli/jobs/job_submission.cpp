@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <memory>
 
 #include "backends/command/slurm_query.hpp"
@@ -20,6 +21,7 @@
 #include "cli/jobs/job_notes.hpp"
 #include "cli/jobs/job_relay.hpp"
 #include "cli/jobs/job_script.hpp"
+#include "cli/jobs/job_viewers.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/environment.hpp"
@@ -116,10 +118,47 @@ class FollowedJob {
     const auto found = queue->find(note_.job);
     if (found == queue->end()) return finish();  // forgotten
     const QueuedJob& job = found->second;
-    if (job.is_pending()) return tell_waiting(job);
+    if (job.is_pending()) {
+      // It may have run and been put back since the last look.
+      const bool may_have_run = views_ > 0 || job.reason == "BeginTime";
+      return may_have_run && count_restarts() ? go_back() : tell_waiting(job);
+    }
     if (job.is_running()) return show(job);
     // Its last words are read, but not for ever.
-    if (job.is_over() && (viewer_.pid < 0 || ++looks_at_end_ > most_looks_at_end)) finish();
+    if (job.is_over() && (viewer_.pid < 0 || ++looks_at_end_ > most_looks_at_end)) {
+      if (!is_going_back()) finish();
+    }
+  }
+
+  // Its processes are being ended for that.
+  bool is_going_back() const {
+    const auto job = ask_slurm_for_job(note_.job, queue_limit);
+    return job && slurm_restarts_of(*job).value_or(0) > restarts_ &&
+           job->find("JobState=COMPLETING") != job->npos;
+  }
+
+  // Whether it has been put back into the queue since.
+  bool count_restarts() {
+    const auto job = ask_slurm_for_job(note_.job, queue_limit);
+    const int before = restarts_;
+    restarts_ = job ? slurm_restarts_of(*job).value_or(before) : before;
+    return restarts_ > before;
+  }
+
+  // Slurm would let it wait for two minutes.
+  void go_back() {
+    talk(terminal_text("job {} of Slurm is in the queue again", note_.job));
+    const auto told =
+        ask_slurm({"scontrol", "update", "JobId=" + note_.job, "StartTime=now"}, queue_limit);
+    if (!told)
+      talk(terminal_text("it starts in two minutes at the earliest: {}",
+                         terminal_text(told.error())));
+    views_ = looks_at_end_ = 0;
+    has_shown_end_ = sends_program_ = false;
+    told_.clear();
+    is_again_ = was_pending_ = true;
+    pause_ = milliseconds(50);
+    look_after(pause_);
   }
 
   void tell_waiting(const QueuedJob& job) {
@@ -149,11 +188,17 @@ class FollowedJob {
     if (!is_shown_ || viewer_.pid > 0 || has_shown_end_ || views_ == most_views || signal_) return;
     if (views_++ == 0) {
       pause_ = milliseconds(500);
+      if (!is_own_ && !is_again_) {
+        const auto now = ask_slurm_for_job(note_.job, queue_limit);
+        restarts_ = now ? slurm_restarts_of(*now).value_or(0) : 0;
+      }
       if (is_own_) talk(terminal_text("job {} of Slurm runs on {}", note_.job, job.nodes));
     }
-    const std::vector<std::string> words =
+    std::vector<std::string> words =
         relay_words(note_.job, job.batch_host, words_of_view(),
                     ::isatty(STDOUT_FILENO) == 1 ? StepStreams::bytes : StepStreams::lines);
+    // Its exit code says enough.
+    words.insert(std::find(words.begin(), words.end(), "--quiet"), "--quiet");
     const auto call = slurm_call(words);
     if (!call) return end(report(call.error()));
     const std::string here = "/";
@@ -174,11 +219,17 @@ class FollowedJob {
       const auto status = reap(viewer_.pidfd.get(), loop_.now());
       viewer_.pid = -1;
       const int code = status && *status ? (*status)->code.value_or(unknown_code) : unknown_code;
-      has_shown_end_ = code == 0;
+      has_shown_end_ = code == 0 || code == shown_failure;
+      has_shown_success_ = code == 0;
       if (code == program_is_missing && is_own_) send_program();
       viewed_.reset();
       // A step may be refused for a while, as long as the node prepares itself for the job.
       const bool is_refused = !has_shown_end_ && code != program_is_missing;
+      if (is_refused && views_ == most_views)
+        talk(
+            terminal_text("task {} cannot be shown: Slurm refuses the steps for that; train task "
+                          "list tells when it has ended",
+                          note_.task));
       pause_ = is_refused ? milliseconds(1'000) : milliseconds(50);
       look_after(is_refused ? pause_ : milliseconds(0));
     });
@@ -198,7 +249,8 @@ class FollowedJob {
         "--in-job"};
     words.insert(words.end(), view_.begin(), view_.end());
     // What was seen is not shown again.
-    if (was_pending_ && views_ <= (sends_program_ ? 2 : 1)) words.emplace_back("--from-start");
+    if (was_pending_ && views_ <= (sends_program_ ? 2 : 1))
+      words.emplace_back(is_again_ ? "--again" : "--from-start");
     return words;
   }
 
@@ -223,7 +275,16 @@ class FollowedJob {
       return end(ended);
     }
     if (has_shown_end_ && code != unknown_code) return end(ExitCode(code));
+    if (has_shown_end_ && job && job->find("JobState=OUT_OF_MEMORY") != job->npos)
+      return end_of_memory();
     end(report_without_record(job.value_or(""), code));
+  }
+
+  // Slurm then has no code of the launcher, which has ended by itself.
+  void end_of_memory() {
+    constexpr int killed = 128 + SIGKILL;
+    talk(terminal_text("Slurm says that job {} used more memory than it asked for", note_.job));
+    end(ExitCode(has_shown_success_ ? 0 : killed));
   }
 
   // The launcher in the job has recorded nothing that can be seen from here.
@@ -275,7 +336,10 @@ class FollowedJob {
   int views_ = 0;
   int looks_at_end_ = 0;
   bool sends_program_ = false;
+  bool is_again_ = false;  ///< it has been in the queue again
+  int restarts_ = 0;       ///< how often
   bool has_shown_end_ = false;
+  bool has_shown_success_ = false;
   ExitCode code_;
 };
 

@@ -7,6 +7,10 @@
 
 namespace train {
 
+/// The exit code of a step that has shown a task to its end, which was not a success; of one it is
+/// 0. Those of a step that Slurm refuses, or of a launcher that has left the task, are others.
+inline constexpr int shown_failure = 3;
+
 /// In a step of a job: says, as long as this process runs, that the task whose id begins so is
 /// being watched. Without effect if its launcher does not run here in a job.
 void watch_job_as_long_as_this_runs(const std::string& task);

@@ -2,6 +2,7 @@
 #include "cli/story/launch_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
 #include <set>
@@ -224,6 +225,20 @@ TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
   const auto errors = output.last_errors(trial.trial, *outcome.cause->rank);
   if (!errors.empty()) line += terminal_text(": {}", errors.back());
   return line;
+}
+
+std::vector<RankRecord> planned_ranks(const Trial& trial, const std::string& log_directory,
+                                      int attempt) {
+  std::vector<RankRecord> ranks;
+  for (const PlannedRank& rank : trial.ranks)
+    ranks.push_back({rank.rank,
+                     trial.hosts[rank.host].host.name,
+                     fmt::format("{}", fmt::join(rank.slots, ",")),
+                     {},
+                     {},
+                     false,
+                     rank_log_file(log_directory, rank.rank, attempt)});
+  return ranks;
 }
 
 void record_binding(RankRecord& record, const std::vector<int>& cpus) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/logs/rank_output.hpp"
 #include "cli/surroundings/exit_code.hpp"
@@ -24,6 +25,9 @@ TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
 TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
                                 const TaskRecord& task);
 
+/// The records of the ranks of a trial before it starts, with the log files of this attempt.
+std::vector<RankRecord> planned_ranks(const Trial& trial, const std::string& log_directory,
+                                      int attempt = 0);
 /// Writes the CPUs that a rank is bound to into its record.
 void record_binding(RankRecord& record, const std::vector<int>& cpus);
 /// Writes the resource usage of a rank into its record.

@@ -201,6 +201,7 @@ void LaunchStory::policy_matched(const LogPolicy& policy, const PolicyMatch& mat
 }
 
 void LaunchStory::restart(const task_action::AnnounceRestart& restart) {
+  if (restart.number == 0) return recorder_.write();  // it goes on elsewhere
   print(failure_);
   print(terminal_text("restart {} of {} {}", restart.number, restart.of, in_time(restart.delay)));
   recorder_.write();

@@ -101,6 +101,7 @@ TaskHooks SearchStory::hooks_of(const Plan& plan) {
     attempt_over(plan.trial, outcome);
   };
   hooks.on_restart = [this, number](const task_action::AnnounceRestart& restart) {
+    if (restart.number == 0) return;  // it goes on elsewhere
     print(terminal_text("trial {}: {}; restart {} of {}", number, failures_[number], restart.number,
                         restart.of));
   };

@@ -18,9 +18,11 @@
 #include "cli/request/request.hpp"
 #include "cli/show/search_of_task.hpp"
 #include "cli/show/task_table.hpp"
+#include "cli/story/launch_report.hpp"
 #include "cli/story/launch_story.hpp"
 #include "cli/supervisor/adopted_logs.hpp"
 #include "cli/surroundings/state_directory.hpp"
+#include "config_schema/text/text.hpp"
 #include "launcher/connections/sweep_driver.hpp"
 #include "launcher/formats/formats.hpp"
 #include "launcher/journal/stopping_plan.hpp"
@@ -64,6 +66,18 @@ Result<Adoption> Adoption::begin(const std::string& task_id) {
   auto begun = adoption.open(task_id);
   if (begun) begun = adoption.read();
   if (begun) begun = adoption.take();
+  if (!begun) return tl::make_unexpected(begun.error());
+  return adoption;
+}
+
+Result<Adoption> Adoption::begin_elsewhere(const std::string& task_id, TaskRequest request) {
+  Adoption adoption;
+  adoption.is_moved_ = true;
+  adoption.request_ = std::move(request);
+  auto begun = adoption.open(task_id);
+  if (begun) begun = adoption.plan_elsewhere();
+  if (begun) begun = adoption.take();
+  if (begun) begun = adoption.record_place();
   if (!begun) return tl::make_unexpected(begun.error());
   return adoption;
 }
@@ -114,6 +128,51 @@ Result<void> Adoption::read() {
   return {};
 }
 
+Result<void> Adoption::plan_elsewhere() {
+  auto plan = plan_again(request_);
+  if (!plan) return tl::make_unexpected(plan.error());
+  plan_ = std::move(*plan);
+  if (plan_->trial.world_size != task_.world_size)
+    return cannot(task_, fmt::format("it began with {}, and would go on with {}",
+                                     counted(task_.world_size, "rank"), plan_->trial.world_size));
+  if (!is_search(task_)) return {};
+  auto experiment = experiment_again(request_);
+  if (!experiment) return tl::make_unexpected(experiment.error());
+  search_ = std::move(*experiment);
+  return {};
+}
+
+// The journal then says of no attempt that it runs.
+Result<void> Adoption::end_attempts(std::vector<JournalEntry>& journal) {
+  const auto known = replay_of(journal);
+  if (!known) return cannot(task_, known.error().diagnostics.front().message);
+  if (!known->stop_signals.empty()) return cannot(task_, "it was being stopped");
+  for (const auto& [trial, end] : ends_without_hosts(*known))
+    if (auto written = write(end, journal, trial); !written) return written;
+  return {};
+}
+
+Result<void> Adoption::record_place() {
+  const std::vector<Host> hosts =
+      search_ ? task_hosts(request_.inventory, *plan_) : trial_hosts(plan_->trial);
+  task_.hosts.clear();
+  for (const Host& host : hosts) task_.hosts += (task_.hosts.empty() ? "" : ",") + host.name;
+  if (!search_) {
+    task_.restarts = resume_->replay.first().task.attempt();
+    task_.ranks = planned_ranks(plan_->trial, task_.log_directory, task_.restarts);
+  }
+  if (!task_.attempts.empty() && !task_.attempts.back().ended) {
+    task_.attempts.back().ended = now_on_the_wall();
+    task_.attempts.back().cause = task_moves_text;
+  }
+  task_.plan_json = plan_to_json(*plan_);
+  auto written = store_->move(task_);
+  std::string().swap(task_.plan_json);
+  if (written) written = keep_task_hosts(*store_, task_.id, hosts, task_.working_directory);
+  if (written) written = store_->keep_request(task_.id, encode_request(request_));
+  return written;
+}
+
 // The epoch is on disk before any host receives it.
 Result<void> Adoption::take() {
   if (auto adopted = store_->adopt(task_.id); !adopted) return adopted;
@@ -123,6 +182,8 @@ Result<void> Adoption::take() {
   task_ = std::move(*task);
   auto entries = usable_journal();
   if (!entries) return tl::make_unexpected(entries.error());
+  if (is_moved_)
+    if (auto ended = end_attempts(*entries); !ended) return ended;
   const auto known = replay_of(*entries);
   if (!known) return cannot(task_, known.error().diagnostics.front().message);
   if (known->over || known->first().attempt < 0)
@@ -137,6 +198,9 @@ Result<void> Adoption::take() {
   auto replayed = replay_of(*entries);
   if (!replayed) return cannot(task_, replayed.error().diagnostics.front().message);
   resume_->replay = std::move(*replayed);
+  resume_->is_moved = is_moved_;
+  if (is_moved_)
+    for (auto& [number, trial] : resume_->replay.trials) trial.place.reset();
   resume_->epoch = epoch;
   task_.launcher_pid = ::getpid();
   // The plan is in the registry, and large: it has the environments of all ranks.
@@ -228,8 +292,9 @@ Result<std::vector<JournalEntry>> Adoption::read_journal() {
   return entries;
 }
 
-Result<void> Adoption::write(const JournalRecord& record, std::vector<JournalEntry>& journal) {
-  journal.push_back({record, boot_time(), boot_id(), milliseconds(now_on_the_wall())});
+Result<void> Adoption::write(const JournalRecord& record, std::vector<JournalEntry>& journal,
+                             int trial) {
+  journal.push_back({record, boot_time(), boot_id(), milliseconds(now_on_the_wall()), trial});
   return store_->append_journal(task_.id, encode_entry(journal.back()), true);
 }
 
@@ -256,6 +321,7 @@ Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady, StopSignals& 
     supervised.hosts = hosts = task_hosts(request_.inventory, *plan_);
     supervised.left = &*left_;
   }
+  supervised.may_go_back = is_moved_;
   HostConnections connections(hosts);
   return supervise(std::move(supervised), connections, signals);
 }

@@ -26,9 +26,13 @@ class Adoption {
   /// records. Class `busy` if another process has become its launcher; other errors leave the task
   /// unchanged. The working directory becomes that of the task's launch.
   static Result<Adoption> begin(const std::string& task_id);
-  /// The same for a task that is only to be stopped. Needs only the record, the journal and the
-  /// hosts file of the task, and can do without the journal if that is damaged. The stop request is
-  /// written into the journal.
+  /// The same for a task whose hosts were taken away from its launcher, and of which nothing is
+  /// left on them: it goes on on those of `request`, each trial that has not ended with its next
+  /// attempt.
+  static Result<Adoption> begin_elsewhere(const std::string& task_id, TaskRequest request);
+  /// The same as `begin` for a task that is only to be stopped. Needs only the record, the journal
+  /// and the hosts file of the task, and can do without the journal if that is damaged. The stop
+  /// request is written into the journal.
   static Result<Adoption> begin_stop(const std::string& task_id, int signal);
 
   /// For a task that is only to be stopped: why its journal is unusable, if it is. Then the last
@@ -42,9 +46,13 @@ class Adoption {
   Adoption() = default;
   Result<void> open(const std::string& task_id);
   Result<void> read();
+  Result<void> plan_elsewhere();
+  Result<void> end_attempts(std::vector<JournalEntry>& journal);
+  Result<void> record_place();
   Result<void> take();
   Result<std::vector<JournalEntry>> read_journal();
-  Result<void> write(const JournalRecord& record, std::vector<JournalEntry>& journal);
+  Result<void> write(const JournalRecord& record, std::vector<JournalEntry>& journal,
+                     int trial = 0);
   Result<std::vector<JournalEntry>> usable_journal();
   Result<void> plan_stop(const std::vector<JournalEntry>& journal);
   Result<Replay> replay_of(const std::vector<JournalEntry>& journal) const;
@@ -62,6 +70,7 @@ class Adoption {
   std::optional<SearchRecord> left_;        ///< the state of the search
   std::optional<TaskDriver::Resumption> resume_;
   std::shared_ptr<LogSink> logs_;
+  bool is_moved_ = false;
   std::optional<int> stop_signal_;
   std::optional<Error> journal_trouble_;
 };

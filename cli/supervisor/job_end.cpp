@@ -26,6 +26,10 @@ std::string id_of_job(const std::vector<Host>& hosts) {
   return {};
 }
 
+int earlier_restarts() {
+  return whole_number(variable("SLURM_RESTART_COUNT"), 0, INT_MAX).value_or(0);
+}
+
 }  // namespace
 
 std::string words_on_end_of_job(const std::vector<Host>& hosts, bool was_warned) {
@@ -34,9 +38,23 @@ std::string words_on_end_of_job(const std::vector<Host>& hosts, bool was_warned)
   if (was_warned) return fmt::format("Slurm warns that the time of job {} is nearly over", id);
   const auto job = ask_slurm_for_job(id, answer_limit);
   if (!job) return {};
-  const int restarts = whole_number(variable("SLURM_RESTART_COUNT"), 0, INT_MAX).value_or(0);
-  const std::string why = slurm_end_of(*job, restarts);
+  const std::string why = slurm_end_of(*job, earlier_restarts());
   return why.empty() ? why : fmt::format("Slurm ends job {}: {}", id, why);
+}
+
+bool goes_back_into_queue(bool was_warned, int most) {
+  constexpr milliseconds patience{8'000};  // many jobs may be preempted at once
+  const auto job = ask_slurm_for_job(variable("SLURM_JOB_ID"), patience);
+  if (!job) return false;
+  if (was_warned) return may_be_requeued(*job) && earlier_restarts() < most;
+  return slurm_restarts_of(*job).value_or(0) > earlier_restarts();
+}
+
+Result<void> go_back_into_queue() {
+  constexpr milliseconds limit{10'000};
+  const auto told = ask_slurm({"scontrol", "requeue", variable("SLURM_JOB_ID")}, limit);
+  if (!told) return tl::make_unexpected(told.error());
+  return {};
 }
 
 }  // namespace train

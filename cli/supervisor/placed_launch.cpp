@@ -134,6 +134,7 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
   for (int places = 1;; ++places) {
     SupervisedTask supervised{launch.request, launch.plan, launch.task, launch.store, launch.tee};
     supervised.on_steady = launch.on_steady;
+    supervised.may_go_back = launch.may_go_back;
     if (launch.plan.trials) {
       supervised.search = &launch.experiment;
       supervised.hosts = task_hosts(launch.request.inventory, launch.plan);

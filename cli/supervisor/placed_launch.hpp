@@ -29,6 +29,7 @@ struct PlacedLaunch {
     std::optional<nanoseconds> limit;  ///< nothing: no limit
   };
   std::optional<Wait> wait = {};
+  bool may_go_back = false;  ///< as in `SupervisedTask`
 };
 
 /// Runs the task to its end. Does not query hosts first: if all slots are free, that would only add

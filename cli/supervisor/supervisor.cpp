@@ -121,7 +121,8 @@ class Supervisor {
     }
     story_.on_reached([this] { become_steady(); });
     if (search_story_) search_story_->on_reached([this] { become_steady(); });
-    await_hosts(longest_reach);
+    // Of a task that was moved nothing runs anywhere: it is stopped like any launch.
+    if (!s_.resume->is_moved) await_hosts(longest_reach);
   }
   ~Supervisor() {
     transports_.print_through([](const std::string& said) { talk(TerminalText(said)); });
@@ -143,10 +144,14 @@ class Supervisor {
     }
     const auto files = prepare();
     if (displacement_) return leave();
-    if (left_by_) return s_.resume ? give_up() : stopped_early();
+    if (is_going_back_) {
+      put_back();
+      return leave_to_queue();
+    }
+    if (left_by_) return s_.resume && !s_.resume->is_moved ? give_up() : stopped_early();
     const auto outcome = files->made ? drive(*files) : not_run(s_.plan.trial, files->made.error());
     if (displacement_) return leave();
-    if (!outcome) return give_up();
+    if (!outcome) return is_going_back_ ? leave_to_queue() : give_up();
     return may_be_placed_anew(*outcome) ? leave_place(outcome->cause->error) : end(*outcome);
   }
 
@@ -219,16 +224,108 @@ class Supervisor {
       was_warned_ = true;
       number = SIGTERM;
     }
+    if (is_leaving_) return;
+    if (is_going_back_) {
+      if (is_in_queue_again()) return was_put_back();
+    } else if (goes_back()) {
+      return go_back();
+    }
     if (driver_ && (!patience_ || s_.stop_signal)) return stop_driver(number);
     left_by_ = number;
     loop_.stop();
   }
 
   void stop_driver(int number) {
+    is_stopping_ = true;
+    is_going_back_ = false;  // the user has the last word
+    move_limit_.reset();
     if (search_)
       search_->stop(number);
     else
       driver_->stop(number);
+  }
+
+  static bool is_in_queue_again() { return goes_back_into_queue(false, 0); }
+
+  // A task of limited time ends with its job.
+  bool goes_back() const {
+    const ExperimentConfig& experiment = s_.plan.experiment;
+    if (!s_.may_go_back || is_stopping_ || (driver_ && driver_->over())) return false;
+    if (was_warned_ && experiment.max_runtime) return false;
+    return goes_back_into_queue(was_warned_, experiment.max_restarts);
+  }
+
+  // The ranks are stopped as at any end; what they write then is the next attempt's.
+  void go_back() {
+    print(terminal_text("{}: the ranks are stopped, and the task goes on once the job runs again",
+                        was_warned_ ? words_on_end_of_job(s_.hosts, true)
+                                    : "Slurm puts the job back into its queue"));
+    begin_move(was_warned_);
+  }
+
+  void begin_move(bool is_put_back_here) {
+    constexpr milliseconds slack{5'000};
+    const ExperimentConfig& experiment = s_.plan.experiment;
+    is_going_back_ = true;
+    is_put_back_here_ = is_put_back_here;
+    if (!driver_) return loop_.stop();
+    move_limit_ = loop_.after(experiment.stop_notice + experiment.stop_grace + slack,
+                              [this] { has_moved(); });
+    driver_->move();
+  }
+
+  // Slurm has put the job back while ranks were being stopped for that, or a node was missed.
+  void was_put_back() {
+    is_put_back_here_ = false;
+    if (!is_node_missed_) return;
+    is_leaving_ = true;
+    loop_.stop();
+  }
+
+  // Slurm takes minutes to miss a node, and would give it to the job again before.
+  void miss_node() {
+    constexpr std::chrono::minutes patience{6};
+    if (is_going_back_ || !goes_back_after_loss()) return;
+    print(TerminalText("the job goes back into Slurm's queue once Slurm misses the node too"));
+    is_node_missed_ = true;
+    begin_move(true);
+    if (is_going_back_) move_limit_ = loop_.after(patience, [this] { put_back(); });
+  }
+  bool goes_back_after_loss() const {
+    return s_.may_go_back && !is_stopping_ && !is_over() &&
+           driver_->task().attempts().back() == AttemptState::waiting &&
+           goes_back_into_queue(true, s_.plan.experiment.max_restarts);
+  }
+
+  void has_moved() {
+    if (is_node_missed_) return;  // Slurm is waited for
+    put_back();
+  }
+
+  void put_back() {
+    move_limit_.reset();
+    if (is_put_back_here_) {
+      const auto told = go_back_into_queue();
+      if (!told) {
+        print(terminal_text(told.error()));
+        if (driver_) return stop_driver(SIGTERM);
+      }
+    }
+    is_leaving_ = true;
+    loop_.stop();
+  }
+
+  // Slurm ends this process with the job, once those who watch the task have seen this.
+  Ended leave_to_queue() {
+    std::signal(SIGTERM, SIG_IGN);
+    signals_.end();
+    const bool is_recorded = recorder_.finish(record_limit);
+    if (displacement_) return leave();
+    driver_.reset();
+    events_.finish(events_limit);
+    terminal_.flush();
+    return {exit_code_of(ErrorClass::busy),
+            terminal_text("task {} goes on once its job runs again", s_.task.id), is_recorded};
   }
 
   // Signals get their default effect: one more ends this process.
@@ -370,9 +467,10 @@ class Supervisor {
       output_->begin_attempt({s_.plan.trial.trial, attempt});
     });
     const Plan& plan = s_.plan;
-    const int first_attempt = s_.resume ? s_.resume->replay.first().attempt : 0;
+    const int first_attempt = first_attempt_here();
     std::vector<std::uint64_t> adopted_positions;  // of its only trial
-    if (s_.resume && s_.search == nullptr) adopted_positions = s_.resume->left[0].positions;
+    if (s_.resume && s_.search == nullptr && !s_.resume->is_moved)
+      adopted_positions = s_.resume->left[0].positions;
     const bool is_stop_known = s_.resume && !s_.resume->replay.stop_signals.empty();
     auto context = context_of(
         s_, loop_,
@@ -389,6 +487,17 @@ class Supervisor {
     }
     if (const auto made = make_search(); !made) return not_run(plan.trial, made.error());
     if (search_) hooks = search_->hooks_of_task(std::move(hooks));
+    hooks.on_moved = [this] {
+      if (move_limit_) has_moved();
+    };
+    if (s_.may_go_back && !search_story_)
+      hooks.on_attempt_over = [this, told = std::move(hooks.on_attempt_over)](
+                                  int attempt, const RunOutcome& outcome) {
+        told(attempt, outcome);
+        const bool is_loss = outcome.cause && outcome.were_told_to_start &&
+                             outcome.cause->error.error_class == ErrorClass::host;
+        if (is_loss) loop_.post([this] { miss_node(); });
+      };
     hooks.on_displaced = [this](const TaskDriver::Displacement& by) { displaced(by); };
     driver_.emplace(
         TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &events_},
@@ -423,6 +532,13 @@ class Supervisor {
     shown_->end();
     if (!driver_->over()) return std::nullopt;
     return search_ ? search_->outcome() : driver_->outcome();
+  }
+
+  // The attempt that runs, or the one that is to begin where the task goes on.
+  int first_attempt_here() const {
+    if (!s_.resume) return 0;
+    const TrialReplay& first = s_.resume->replay.first();
+    return s_.resume->is_moved ? first.task.attempt() : first.attempt;
   }
 
   Result<void> make_search() {
@@ -565,6 +681,13 @@ class Supervisor {
   bool is_request_kept_ = false;            ///< or cannot be kept
   std::unique_ptr<Subscription> patience_;  ///< when resuming: until the task is steady
   bool was_warned_ = false;                 ///< by Slurm, of the end of its job
+  // Of a job that goes back into Slurm's queue:
+  bool is_going_back_ = false;                ///< it is about to
+  bool is_put_back_here_ = false;             ///< Slurm has not put it there yet
+  bool is_node_missed_ = false;               ///< it is waited for Slurm to miss a node
+  bool is_leaving_ = false;                   ///< this process has nothing more to do for the task
+  bool is_stopping_ = false;                  ///< the task was told to stop
+  std::unique_ptr<Subscription> move_limit_;  ///< while ranks are stopped for that
   std::optional<int> left_by_;  ///< the signal that ended this process's work before the task ran
   std::optional<TaskDriver::Displacement> displacement_;
   std::optional<LogWriter> writer_;

@@ -53,6 +53,9 @@ struct SupervisedTask {
   const SearchRecord* left = nullptr;
   /// Set if the task does not run: its outcome.
   std::optional<RunOutcome> outcome = {};
+  /// It runs in the job that was submitted for it. If that goes back into the queue, the task is
+  /// left for its next launcher there (`Adoption::begin_elsewhere`).
+  bool may_go_back = false;
 };
 
 /// How a run ended, and what to report about it.

@@ -110,7 +110,7 @@ ControlStatus status_of(const TaskDriver& driver, const Logins& logins) {
   const Connections& connections = driver.connections();
   ControlStatus status;
   status.attempt = task.attempt();
-  status.max_restarts = task.rules().max_restarts;
+  status.max_restarts = task.rules().max_restarts + task.restarts() - task.counted_restarts();
   status.phase = task.attempts().back().name();
   if (!driver.has_run()) return status;
   status.ranks_left = driver.run().ranks_left();

@@ -5,7 +5,9 @@
 
 #include "backends/log/task_watch.hpp"
 #include "backends/store/task_lock.hpp"
+#include "cli/record/task_hosts.hpp"
 #include "cli/show/task_table.hpp"
+#include "cli/surroundings/state_directory.hpp"
 #include "cli/terminal/talk.hpp"
 
 namespace train {
@@ -70,6 +72,23 @@ bool await_release(const std::string& lock_file, std::chrono::steady_clock::time
       return true;
   }
   return true;
+}
+
+Result<void> end_left_task(const std::string& task_id, TaskState state, ErrorClass error_class,
+                           const std::string& cause) {
+  auto store = open_task_store();
+  if (!store) return tl::make_unexpected(store.error());
+  if (auto adopted = (*store)->adopt(task_id); !adopted) return adopted;
+  auto task = (*store)->find(task_id);
+  if (!task) return tl::make_unexpected(task.error());
+  task->state = state;
+  task->ended = now_on_the_wall();
+  task->error_class = to_string(error_class);
+  task->cause = cause;
+  task->exit_code = exit_code_of(error_class).value();
+  end_last_attempt(*task);
+  if (auto kept = keep_unsettled_hosts(**store, task_id, {}); !kept) return kept;
+  return (*store)->update(*task);
 }
 
 Result<TaskRecord> find_unanswered(SqliteTaskStore& store, const std::string& task_id) {

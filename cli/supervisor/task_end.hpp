@@ -27,4 +27,9 @@ bool await_release(const std::string& lock_file, std::chrono::steady_clock::time
 /// was dying has released its lock by then.
 Result<TaskRecord> find_unanswered(SqliteTaskStore& store, const std::string& task_id);
 
+/// Records the end of a task that has no launcher, and nothing left on any host, for this cause:
+/// `killed`, or `failed`. Class `busy` if it has a launcher.
+Result<void> end_left_task(const std::string& task_id, TaskState state, ErrorClass error_class,
+                           const std::string& cause);
+
 }  // namespace train

@@ -15,6 +15,7 @@
 #include "cli/commands/flags.hpp"
 #include "cli/jobs/job_notes.hpp"
 #include "cli/jobs/job_viewers.hpp"
+#include "cli/logs/rank_output.hpp"
 #include "cli/logs/task_view.hpp"
 #include "cli/story/attached_status.hpp"
 #include "cli/supervisor/adoption.hpp"
@@ -33,8 +34,12 @@ struct TaskAttachFlags {
   std::string task;
   bool is_in_job = false;   ///< runs as a step of the job that is to make the task
   bool from_start = false;  ///< shows all output; otherwise the last screenful and new output
+  bool is_again = false;    ///< shows all output of the last attempt
   bool is_folded = false;
+  bool has_times = false;
+  std::string tee = "all";  ///< the ranks whose output is shown, as in `train launch`
   Progress progress = Progress::live;
+  mutable bool was_left = false;  ///< set when the launcher has left the task in its job
 };
 
 // Reports of the process that tries to resume the task.
@@ -83,6 +88,13 @@ std::size_t last_lines_of(const std::string& supervisor_log) {
   return size - screen + (line == std::string::npos ? 0 : line + 1);
 }
 
+// A launcher that leaves a task in its job goes on with it once the job runs again.
+ExitCode report_left(const TaskAttachFlags& flags, const TaskRecord& task) {
+  if (!flags.is_in_job) return report_unattended(task);
+  flags.was_left = true;
+  return exit_code_of(ErrorClass::busy);
+}
+
 // For a search: shows what its launcher reports about the trials, because all trials may print at
 // the same time.
 ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const TaskRecord& task) {
@@ -106,7 +118,7 @@ ExitCode view_search(const TaskAttachFlags& flags, SqliteTaskStore& store, const
   }
   auto now = store.find(task.id);
   if (!now) return report(now.error());
-  return now->is_unattended ? report_unattended(*now) : report_end(*now);
+  return now->is_unattended ? report_left(flags, *now) : report_end(*now);
 }
 
 // Asks the supervisor no more after it has failed to answer: each such question takes a while.
@@ -127,6 +139,10 @@ AttachedStatus::Look look_at_supervisor(SqliteTaskStore& store, const std::strin
 Result<bool> view_attempts(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord& task) {
   TaskViewing viewing{.choice = {}, .follow = true};
   viewing.choice.style.is_folded = flags.is_folded;
+  viewing.choice.style.has_times = flags.has_times;
+  auto tee = parse_tee(flags.tee, "--tee");
+  if (!tee) return tl::make_unexpected(tee.error());
+  if (tee->mode != Tee::Mode::all) viewing.choice.ranks = std::move(tee->ranks);
   std::optional<AttachedStatus> status;
   if (flags.progress == Progress::live && ::isatty(STDERR_FILENO) == 1) {
     status.emplace(look_at_supervisor(store, task.id));
@@ -135,7 +151,7 @@ Result<bool> view_attempts(const TaskAttachFlags& flags, SqliteTaskStore& store,
     viewing.on_end = [&status] { status->end(); };
   }
   auto& last = viewing.choice.lines.last;
-  if (!flags.from_start) last = screen_lines();
+  if (!flags.from_start && !flags.is_again) last = screen_lines();
   for (int attempt = flags.from_start ? 0 : task.restarts; attempt <= task.restarts; ++attempt) {
     if (attempt > 0 && !last && flags.progress != Progress::none)
       talk(terminal_text("attempt {}", attempt));
@@ -154,7 +170,7 @@ ExitCode view(const TaskAttachFlags& flags, SqliteTaskStore& store, TaskRecord t
   const auto printed = view_attempts(flags, store, task);
   if (!printed) return report(printed.error());
   if (!*printed) return ExitCode();
-  return task.is_unattended ? report_unattended(task) : report_end(task);
+  return task.is_unattended ? report_left(flags, task) : report_end(task);
 }
 
 // Lends this terminal's credentials to the supervisor of the task. Returns the record after that,
@@ -187,13 +203,28 @@ ExitCode attend(const std::string& task_id, Detachment& detachment) {
   return ended.code;
 }
 
-// The launcher records the task soon. If it fails before, what it has said is shown, and false
-// returned; if it is killed, Slurm ends this process with the job.
-bool await_record(const std::string& task_id) {
+// How a step tells the machine that shows the task what it has shown.
+ExitCode code_in_job(const TaskAttachFlags& flags, ExitCode code) {
+  return flags.was_left || code.value() == 0 ? code : ExitCode(shown_failure);
+}
+
+// Another job of the same task may have recorded it here before.
+bool is_recorded_in_job(const std::string& task_id) {
   const auto state = state_directory();
   const std::string lock = state ? *state + "/tasks/" + task_id + "/launcher.lock" : "";
   struct stat status {};
-  while (::stat(lock.c_str(), &status) != 0) {
+  if (::stat(lock.c_str(), &status) != 0) return false;
+  auto store = open_task_store();
+  if (!store) return true;  // which is reported
+  const auto task = (*store)->find(task_id);
+  return task && (is_final(task->state) ||
+                  (!task->is_unattended && ::kill(static_cast<pid_t>(task->launcher_pid), 0) == 0));
+}
+
+// The launcher records the task soon. If it fails before, what it has said is shown, and false
+// returned; if it is killed, Slurm ends this process with the job.
+bool await_record(const std::string& task_id) {
+  while (!is_recorded_in_job(task_id)) {
     if (has_failed_unrecorded(task_id)) {
       const std::string said = read_small_file(job_output(jobs_folder().value_or(""), task_id));
       std::fwrite(said.data(), 1, said.size(), stderr);
@@ -221,6 +252,7 @@ ExitCode task_attach_command(const TaskAttachFlags& flags) {
     if (!task->is_unattended) task = with_credentials_lent(**store, std::move(*task));
     if (!task) return report(task.error());
     if (!task->is_unattended) return view(flags, **store, std::move(*task));
+    if (flags.is_in_job) return report_left(flags, *task);
     std::vector<std::string> arguments = {"task", "attach", task->id};
     if (flags.from_start) arguments.emplace_back("--from-start");
     if (flags.is_folded) arguments.emplace_back("--dedup");
@@ -256,6 +288,9 @@ void add_task_attach(CLI::App& task, Choice& choice) {
   attach->add_flag("--from-start", flags->from_start,
                    "Show all that was printed in all attempts, not only the last screenful");
   attach->add_flag("--in-job", flags->is_in_job, "")->group("");
+  attach->add_flag("--again", flags->is_again, "")->group("");
+  attach->add_flag("--timestamps", flags->has_times, "")->group("");
+  attach->add_option("--tee", flags->tee, "")->group("");
   add_dedup(*attach, flags->is_folded);
   add_progress(*attach, flags->progress);
   attach->footer(
@@ -265,8 +300,8 @@ void add_task_attach(CLI::App& task, Choice& choice) {
   attach->callback([&choice, flags] {
     choice.run = [flags] {
       const ExitCode code = task_attach_command(*flags);
-      // The submitting machine gets the code from Slurm; srun would report one that is not 0.
-      return flags->is_in_job ? ExitCode() : code;
+      // The submitting machine gets the task's code from Slurm.
+      return flags->is_in_job ? code_in_job(*flags, code) : code;
     };
   });
 }

@@ -82,9 +82,16 @@ Result<Listing> make_listing(SqliteTaskStore& store, const TaskListFlags& flags,
       .hosts = live_hosts(asked.hosts, std::move(reports)),
       .jobs = list_jobs([&](const std::string& task) { return bool(store.find(task)); }),
       .damaged = std::move(list->damaged)};
-  // The rest of them have records here: running or, while Slurm ends their jobs, final.
-  for (const ListedJob& job : listing.jobs.jobs)
+  // The rest of them have records here: running, in the queue again or, while Slurm ends their
+  // jobs, final.
+  for (const ListedJob& job : listing.jobs.jobs) {
     if (!store.find(job.note.task)) listing.tasks.insert(listing.tasks.begin(), record_of(job));
+    for (TaskRecord& task : listing.tasks)
+      if (task.id == job.note.task && task.is_unattended && job.job.is_pending()) {
+        task.is_unattended = false;
+        task.state = TaskState::waiting;
+      }
+  }
   listing.now = now_on_the_wall();
   listing.held = held_tasks(listing.hosts);
   std::erase_if(listing.held, [&](const HeldTask& held) {

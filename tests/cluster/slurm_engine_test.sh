@@ -50,6 +50,13 @@ fails() {
     expect_equal "errors of srun" 0 "$(grep -c '^srun: error' "$work/err")"
 }
 
+some_ranks() {
+    run_on_head "${engine[@]}" -n 8 --tee rank:1,6 --timestamps -- sh /srv/shared/rank.sh
+    expect_status 0
+    expect_equal "ranks that are shown" "1 6" "$(sed -n 's/^[0-9].*\[\([0-9]\)\] rank . of 8.*/\1/p' "$work/out" | sort | xargs)"
+    expect_equal "lines" 2 "$(wc -l <"$work/out")"
+}
+
 # Whatever names hosts where it is submitted, those of the job are used in it.
 other_nodes() {
     run_on_head env TRAIN_HOSTFILE=/srv/shared/hosts.plain SBATCH_PARTITION=short SQUEUE_PARTITION=none \
@@ -145,7 +152,7 @@ cancelled_in_line() {
     read_ids
     train_on_head task kill "$task"
     expect_status 0
-    expect_err "job $job of Slurm is cancelled before it has started"
+    expect_err "job $job of Slurm is cancelled while it waits"
     expect_job_state CANCELLED
     train_on_head task list
     expect_no_out "^$task"
@@ -234,6 +241,31 @@ FILE
     expect_equal "ranks" 8 "$(grep -c '^\[[0-9]*\] rank' "$work/out")"
 }
 
+# The ranks of an experiment are the same over SSH, and see the same.
+# shellcheck disable=SC2016 # the ranks expand it
+same_as_over_ssh() {
+    cat >"$shared/same.yaml" <<'FILE'
+entrypoint: sh -c 'env >/srv/shared/env.$RANK'
+slots_per_trial: 8
+hyperparameters: {global_batch_size: 64}
+FILE
+    echo 'hosts: [{name: node01, slots: 4, slot_type: cuda}, {name: node02, slots: 4, slot_type: cuda}]' >"$shared/same_hosts.yaml"
+    train_on_head plan /srv/shared/same.yaml --hostfile /srv/shared/same_hosts.yaml --json
+    cp "$work/out" "$work/over_ssh"
+    train_on_head plan /srv/shared/same.yaml --engine slurm --json
+    diff "$work/over_ssh" "$work/out" || note_failure "the plans differ"
+    launch /srv/shared/same.yaml --engine slurm
+    expect_status 0
+    /usr/bin/python3 - "$work/over_ssh" "$shared" <<'PYTHON' || note_failure "ranks see something else"
+import json, sys
+for rank in json.load(open(sys.argv[1]))["trials"][0]["ranks"]:
+    seen = dict(line.rstrip("\n").split("=", 1) for line in open(f"{sys.argv[2]}/env.{rank['rank']}") if "=" in line)
+    for name, value in rank["env"].items():
+        planned = value if isinstance(value, str) else seen.get(name)
+        assert seen.get(name, "").startswith(planned or "?"), (rank["rank"], name, value, seen.get(name))
+PYTHON
+}
+
 search_shares_a_job() {
     cat >"$shared/search.yaml" <<'FILE'
 name: grid
@@ -251,6 +283,191 @@ FILE
     expect_equal "nodes" 2 "$(on head "scontrol show job $job -o" | sed -n 's/.* NumNodes=\([0-9]*\) .*/\1/p')"
 }
 
+# start_shared OPTION... -- COMMAND...: with the state folder shared.
+start_shared() { start_on_head env XDG_STATE_HOME=/srv/shared/state "${engine[@]}" --set max_restarts=2 "$@"; }
+# shellcheck disable=SC2016 # the ranks expand it
+waiting_rank='echo "attempt $TORCHELASTIC_RESTART_COUNT on $(hostname)"; trap "echo polite; exit 3" TERM; until [ -e /srv/shared/go ]; do sleep 0.1; done; echo done'
+
+requeued() {
+    rm -f "$shared/go"
+    start_shared -n 8 -- sh -c "$waiting_rank"
+    within 60 "the ranks have begun" out_count_is 8 'attempt 0'
+    read_ids
+    on head "scontrol requeue $job"
+    within 60 "the job is in the queue again" err_has "^train: job $job of Slurm is in the queue again$"
+    within 60 "the ranks have begun again" out_count_is 8 'attempt 1'
+    expect_equal "ranks that took their leave" 8 "$(grep -c polite "$work/out")"
+    expect_equal "ranks of the first attempt" 8 "$(grep -c 'attempt 0' "$work/out")"
+    touch "$shared/go"
+    await_launch 60
+    expect_status 0
+    expect_equal "ranks that are done" 8 "$(grep -c 'done' "$work/out")"
+    expect_err "^train: task $task: succeeded$"
+    run_on_head env XDG_STATE_HOME=/srv/shared/state "$train" task show "$task"
+    expect_out "attempt 0 is over, since its hosts were taken away"
+    expect_free 10
+}
+
+# A job of higher priority takes all nodes for a while.
+preempted() {
+    rm -f "$shared/go"
+    start_shared -n 8 --set resources.resource_pool=low -- sh -c "$waiting_rank"
+    within 60 "the ranks have begun" out_count_is 8 'attempt 0'
+    read_ids
+    on head "sbatch --parsable -N4 --exclusive --partition=high -o /dev/null --wrap 'sleep 3'" >/dev/null
+    within 60 "the job is in the queue again" err_has "^train: job $job of Slurm is in the queue again$"
+    within 90 "the ranks have begun again" out_count_is 8 'attempt 1'
+    touch "$shared/go"
+    await_launch 60
+    expect_status 0
+    expect_equal "ranks that took their leave" 8 "$(grep -c polite "$work/out")"
+}
+
+# Slurm's warning that the time is nearly over; without a shared state folder the task begins anew.
+put_back_in_time() {
+    rm -f "$shared/go"
+    start_on_head "${engine[@]}" --set max_restarts=1 -n 1 -- sh -c "$waiting_rank"
+    within 60 "the rank has begun" out_has 'attempt 0'
+    read_ids
+    on head "scancel --batch --signal=USR1 $job"
+    within 60 "the job is in the queue again" err_has "^train: job $job of Slurm is in the queue again$"
+    within 60 "the rank has begun again" out_count_is 2 'attempt'
+    expect_equal "ranks that took their leave" 1 "$(grep -c polite "$work/out")"
+    # There is no restart left.
+    on head "scancel --batch --signal=USR1 $job"
+    await_launch 60
+    expect_status 143
+    expect_free 10
+}
+
+# The node of the launcher is lost: the task goes on elsewhere.
+node_is_lost() {
+    rm -f "$shared/go"
+    start_shared -n 8 -- sh -c "$waiting_rank"
+    within 60 "the ranks have begun" out_count_is 8 'attempt 0'
+    read_ids
+    "$cluster" kill node01
+    within 120 "the job is in the queue again" err_has "^train: job $job of Slurm is in the queue again$"
+    within 60 "the ranks have begun again" out_count_is 8 'attempt 1 on node0[2-4]'
+    touch "$shared/go"
+    await_launch 60
+    expect_status 0
+    expect_equal "ranks that are done" 8 "$(grep -c 'done' "$work/out")"
+}
+
+# The launcher misses another node before Slurm does.
+other_node_is_lost() {
+    rm -f "$shared/go"
+    start_shared -n 8 -- sh -c "$waiting_rank"
+    within 60 "the ranks have begun" out_count_is 8 'attempt 0'
+    read_ids
+    "$cluster" crash node02
+    within 120 "the job is in the queue again" err_has "^train: job $job of Slurm is in the queue again$"
+    within 60 "the ranks have begun again" out_count_is 8 'attempt 1 on node0[134]'
+    touch "$shared/go"
+    await_launch 60
+    expect_status 0
+}
+
+# A job that is put back before its ranks have begun launches them.
+put_back_at_once() {
+    rm -f "$shared/go"
+    run_on_head env XDG_STATE_HOME=/srv/shared/state "${engine[@]}" -d --set max_restarts=1 -n 8 -- sh -c "echo begun >>/srv/shared/begun; $waiting_rank"
+    read_ids
+    : >"$shared/begun"
+    eventually 60 is_running || note_failure "job $job does not start"
+    on head "scontrol requeue $job"
+    eventually 30 is_pending || note_failure "job $job is not in the queue again"
+    on head "scontrol update JobId=$job StartTime=now"
+    eventually 60 is_running || note_failure "job $job does not start again"
+    touch "$shared/go"
+    run_on_head env XDG_STATE_HOME=/srv/shared/state "$train" task wait "$task"
+    expect_status 0
+}
+
+# Trials that have ended are not run again, and the others go on.
+search_goes_on() {
+    rm -f "$shared/go"
+    cat >"$shared/search.yaml" <<'FILE'
+name: grid
+entrypoint: sh -c 'echo "trial $TRAIN_TRIAL_ID attempt $TRAIN_RESTART_COUNT" >>/srv/shared/begun; [ $TRAIN_TRIAL_ID -lt 2 ] || until [ -e /srv/shared/go ]; do sleep 0.1; done; train report score=$TRAIN_TRIAL_ID'
+engine: slurm
+max_restarts: 1
+resources: {slots_per_trial: 1}
+hyperparameters: {lr: {type: categorical, vals: [1, 2, 3, 4, 5, 6]}}
+searcher: {name: grid, metric: score, max_concurrent_trials: 2}
+FILE
+    : >"$shared/begun"
+    start_on_head env XDG_STATE_HOME=/srv/shared/state "$train" launch /srv/shared/search.yaml
+    within 60 "the trials have begun" begun_are 4
+    read_ids
+    on head "scontrol requeue $job"
+    within 60 "the trials have begun again" begun_are 6
+    touch "$shared/go"
+    await_launch 60
+    expect_status 0
+    expect_err '6 trials: 6 succeeded'
+    expect_equal "attempts of the trials" \
+        '0:0 1:0 2:0 2:1 3:0 3:1 4:0 5:0' "$(sed 's/trial \(.*\) attempt \(.*\)/\1:\2/' "$shared/begun" | sort | xargs)"
+}
+begun_are() { [ "$(wc -l <"$shared/begun")" -ge "$1" ]; }
+
+# A task whose job waits in the queue again is stopped there.
+cancelled_in_between() {
+    rm -f "$shared/go"
+    run_on_head env XDG_STATE_HOME=/srv/shared/state "${engine[@]}" -d --set max_restarts=1 -n 1 -- sh -c "$waiting_rank"
+    read_ids
+    eventually 60 is_running || note_failure "job $job does not start"
+    eventually 30 shared_task_is running || note_failure "the task does not run"
+    on head "scontrol requeue $job"
+    eventually 30 is_pending || note_failure "job $job is not in the queue again"
+    run_on_head env XDG_STATE_HOME=/srv/shared/state "$train" task list
+    expect_out "^$task +sh +waiting "
+    run_on_head env XDG_STATE_HOME=/srv/shared/state "$train" task kill "$task"
+    expect_status 0
+    expect_err "job $job of Slurm is cancelled while it waits"
+    expect_job_state CANCELLED
+    run_on_head env XDG_STATE_HOME=/srv/shared/state "$train" task list --all
+    expect_out "^$task +sh +killed "
+}
+is_pending() { [ "$(job_state)" = PENDING ]; }
+shared_task_is() { on head "XDG_STATE_HOME=/srv/shared/state $train task list 2>/dev/null" | grep -q "^$task *sh *$1 "; }
+
+# Another user has a home of its own, on the file system that all nodes share.
+# shellcheck disable=SC2016 # the shells of that user expand it
+two_users() {
+    local as='cd /srv/shared/games && exec setpriv --reuid=games --regid=games --clear-groups env HOME=/srv/shared/games USER=games LOGNAME=games'
+    install -d -m 700 -o games -g games "$shared/games"
+    rm -f "$shared/go"
+    start_on_head bash -c "$as ${engine[*]} -n 2 -- sh -c 'id -un; until [ -e /srv/shared/go ]; do sleep 0.1; done'"
+    within 60 "the ranks have begun" out_count_is 2 '^\[[01]\] games$'
+    read_ids
+    run_on_head "${engine[@]}" -n 8 -- sh /srv/shared/rank.sh
+    expect_status 0
+    train_on_head task list
+    expect_no_out "^$task"
+    train_on_head task kill "$task"
+    expect_status 66
+    run_on_head bash -c "$as $train task list"
+    expect_out "^$task +sh +running .* games "
+    touch "$shared/go"
+    await_launch 60
+    expect_status 0
+}
+
+# Where Slurm keeps jobs in groups of the kernel, it kills what uses more memory than it asked for.
+out_of_memory() {
+    on node01 '[ -d /run/groups/memory ]' || return 0
+    cat >"$shared/oom.yaml" <<'FILE'
+entrypoint: /usr/bin/python3 -c 'bytearray(500_000_000)'
+engine: slurm
+scaling_config: {num_workers: 1, use_gpu: true, trainer_resources: {CPU: 0}, resources_per_worker: {GPU: 1, memory: 100000000}}
+FILE
+    launch /srv/shared/oom.yaml
+    expect_status 137
+    expect_err 'memory'
+}
+
 shared_state() {
     run_on_head env XDG_STATE_HOME=/srv/shared/state "${engine[@]}" -n 1 -- sh /srv/shared/rank.sh
     expect_status 0
@@ -262,11 +479,14 @@ shared_state() {
     expect_equal "notes" '' "$(ls "$shared/state/train/jobs")"
 }
 
-options=(--node '* Gres=gpu:a100:4' --partition 'short MaxTime=1')
+options=(--node '* Gres=gpu:a100:4' --partition 'short MaxTime=1' --conf SlurmdTimeout=15
+    --conf PreemptType=preempt/partition_prio --conf PreemptMode=REQUEUE
+    --partition 'low PriorityTier=1 PreemptMode=REQUEUE' --partition 'high PriorityTier=10 PreemptMode=OFF')
 [ "${2:-}" != --plain ] || options+=(--plain)
 use_slurm "${options[@]}"
 test_case "a task that is submitted as a job is shown like any launch" shown
 test_case "a rank that fails gives its code" fails
+test_case "of some ranks the output is shown, with its times" some_ranks
 test_case "filters choose among the nodes of the partition" other_nodes
 test_case "Ctrl-C cancels the job, and its ranks take their leave" ctrl_c
 test_case "a task in a job is seen, entered and stopped from outside" from_outside
@@ -279,6 +499,17 @@ test_case "the program is sent where nodes lack it, and removed again" program_i
 test_case "a directory that the nodes lack is told" directory_is_missing
 test_case "a launcher that refuses in the job says why" launcher_fails
 test_case "Determined's keys for Slurm are asked for" by_determined
+test_case "ranks are the same as over SSH" same_as_over_ssh
 test_case "the trials of a search share one job" search_shares_a_job
+test_case "a job that goes back into the queue goes on with its task" requeued
+test_case "a job that is preempted goes on with its task" preempted
+test_case "a job is put back into the queue before its time is over" put_back_in_time
+test_case "a task goes on where the node of its launcher was lost" node_is_lost
+test_case "so it does where another node was lost" other_node_is_lost
+test_case "a job that is put back at once launches its task" put_back_at_once
+test_case "a search goes on with the trials that had not ended" search_goes_on
+test_case "a task whose job waits again is stopped" cancelled_in_between
+test_case "the tasks of two users do not meet" two_users
+test_case "a rank that uses more memory than it asked for is named" out_of_memory
 test_case "records are at home where the state folder is shared" shared_state
 finish
