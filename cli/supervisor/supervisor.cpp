@@ -76,6 +76,9 @@ struct Prepared {
   Result<void> made;          ///< when not resuming
 };
 
+// For agents of a task that is placed anew, which others may follow on the same hosts.
+constexpr milliseconds longest_farewell{15'000};
+
 // All other steps at the end are bounded; this bounds the final write of the record.
 constexpr milliseconds record_limit{10'000};
 // When resuming: the time for counting the reports that ranks made under the previous launcher.
@@ -236,6 +239,7 @@ class Supervisor {
   }
 
   void stop_driver(int number) {
+    if (is_leaving_) return;
     is_stopping_ = true;
     is_going_back_ = false;  // the user has the last word
     move_limit_.reset();
@@ -355,7 +359,8 @@ class Supervisor {
     signals_.hold_back();
     const bool is_written = recorder_.finish(record_limit);
     if (displacement_) return leave();
-    driver_->await_agents([this] { loop_.stop(); });
+    // The next agents are not to meet them: one may wait for the mutex of its leases.
+    driver_->await_agents([this] { loop_.stop(); }, longest_farewell);
     loop_.run();
     driver_.reset();
     terminal_.flush();

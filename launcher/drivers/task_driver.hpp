@@ -84,9 +84,11 @@ class TaskDriver final : private TrialOwner {
   void displace(const Displacement& by);
   /// More chunks were written or synced: acknowledges them.
   void acknowledge_output() { streams_.acknowledge_output(); }
-  /// Calls back, never from inside, once the dismissed agents have left, or have had a second for
-  /// it; a process that ends earlier loses their last messages. Only when over.
-  void await_agents(std::function<void()> on_left) { streams_.await_agents(std::move(on_left)); }
+  /// Calls back, never from inside, once the dismissed agents have left, or have had a second or
+  /// `patience` for it; a process that ends earlier loses their last messages. Only when over.
+  void await_agents(std::function<void()> on_left, std::optional<nanoseconds> patience = {}) {
+    streams_.await_agents(std::move(on_left), patience);
+  }
 
   const Connections& connections() const { return connections_; }
   /// What another supervisor has left; null: this is the first supervisor.

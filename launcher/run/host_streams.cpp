@@ -465,8 +465,11 @@ void HostStreams::has_left(int host) {
   report_left();
 }
 
-void HostStreams::await_agents(std::function<void()> on_left) {
+void HostStreams::await_agents(std::function<void()> on_left, std::optional<nanoseconds> patience) {
   on_left_ = std::move(on_left);
+  if (patience)
+    for (auto& [number, leaving] : leaving_)
+      leaving.patience = ports_.timers.after(*patience, [this, host = number] { has_left(host); });
   left_notice_ = ports_.timers.after(nanoseconds(0), [this] {
     left_notice_.reset();
     report_left();

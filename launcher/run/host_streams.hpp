@@ -113,9 +113,10 @@ class HostStreams {
   /// (`agents_wait`), an agent that has not left and is not about to.
   std::vector<int> unsettled_hosts(bool agents_wait) const;
 
-  /// Calls back once all dismissed agents have left, or have had a second for it; never from inside
-  /// the call. A stream that is closed before its last messages were delivered loses them.
-  void await_agents(std::function<void()> on_left);
+  /// Calls back once all dismissed agents have left, or have had a second for it, or `patience`
+  /// from now; never from inside the call. A stream that is closed before its last messages were
+  /// delivered loses them.
+  void await_agents(std::function<void()> on_left, std::optional<nanoseconds> patience = {});
   /// Ends the wait for dismissed agents.
   void forget_agents();
 

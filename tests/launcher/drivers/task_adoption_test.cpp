@@ -720,6 +720,32 @@ TEST_CASE("ranks whose hosts are taken away are stopped, and nothing follows her
   }
 }
 
+TEST_CASE("agents whose place others take are given the time to leave") {
+  JournaledHosts hosts(0);
+  hosts.launch();
+  hosts.journal.write();
+  for (const std::size_t host : {0u, 1u}) {
+    hosts.started(host, static_cast<int>(host));
+    hosts.ended(host, static_cast<int>(host), 0);
+    hosts.say(host, message::Finished{});
+  }
+  hosts.journal.write();
+  REQUIRE(hosts.overs == 1);
+  int have_left = 0;
+  hosts.driver->await_agents([&] { ++have_left; }, 15s);
+  hosts.timers.pass(5s);
+  CHECK(have_left == 0);
+  hosts.link(0).events.on_closed(make_error(ErrorClass::host, "it has left"));
+  hosts.timers.pass(5s);
+  CHECK(have_left == 0);
+  SECTION("and do") {
+    hosts.link(1).events.on_closed(make_error(ErrorClass::host, "it has left"));
+    hosts.timers.pass(0s);
+  }
+  SECTION("but not for ever") { hosts.timers.pass(6s); }
+  CHECK(have_left == 1);
+}
+
 TEST_CASE("a task that was moved begins its next attempt as at a launch") {
   JournaledHosts hosts(0);
   AttemptEnd moved;
