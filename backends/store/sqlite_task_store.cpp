@@ -115,12 +115,16 @@ Result<void> SqliteTaskStore::start_over(const TaskRecord& task) {
 }
 
 Result<void> SqliteTaskStore::move(const TaskRecord& task) {
-  auto moved = impl_->guarded([&]() -> Result<void> {
+  {
+    const std::lock_guard turn(impl_->mutex);
     if (!impl_->own_tasks.contains(task.id)) return not_ours(task.id);
-    if (move_task(*impl_->database, task)) return {};
-    return fail(ErrorClass::no_input, fmt::format("there is no task '{}' any more", task.id));
-  });
-  return moved ? update(task) : moved;
+    auto moved = impl_->guarded([&]() -> Result<void> {
+      if (move_task(*impl_->database, task)) return {};
+      return fail(ErrorClass::no_input, fmt::format("there is no task '{}' any more", task.id));
+    });
+    if (!moved) return moved;
+  }
+  return update(task);
 }
 
 Result<void> SqliteTaskStore::update(const TaskRecord& task) {

@@ -98,8 +98,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.stop_grace_ms = plan.experiment.stop_grace.count();
   task.outlives_ms = outlives_ms_of(plan.experiment);
   task.log_limit = plan.experiment.log_limit;
-  for (const Host& host : task_hosts(request.inventory, plan))
-    task.hosts += (task.hosts.empty() ? "" : ",") + host.name;
+  task.hosts = recorded_names(task_hosts(request.inventory, plan));
   if (!plan.trials) task.ranks = planned_ranks(plan.trial, task.log_directory);
   return task;
 }

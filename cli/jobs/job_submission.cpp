@@ -116,7 +116,8 @@ class FollowedJob {
     }
     was_unanswered_ = false;
     const auto found = queue->find(note_.job);
-    if (found == queue->end()) return finish();  // forgotten
+    if (found == queue->end())
+      return finish(ask_slurm_for_job(note_.job, queue_limit));  // forgotten
     const QueuedJob& job = found->second;
     if (job.is_pending()) {
       // It may have run and been put back since the last look.
@@ -126,13 +127,13 @@ class FollowedJob {
     if (job.is_running()) return show(job);
     // Its last words are read, but not for ever.
     if (job.is_over() && (viewer_.pid < 0 || ++looks_at_end_ > most_looks_at_end)) {
-      if (!is_going_back()) finish();
+      const auto ended = ask_slurm_for_job(note_.job, queue_limit);
+      if (!is_going_back(ended)) finish(ended);
     }
   }
 
   // Its processes are being ended for that.
-  bool is_going_back() const {
-    const auto job = ask_slurm_for_job(note_.job, queue_limit);
+  bool is_going_back(const std::optional<std::string>& job) const {
     return job && slurm_restarts_of(*job).value_or(0) > restarts_ &&
            job->find("JobState=COMPLETING") != job->npos;
   }
@@ -188,10 +189,7 @@ class FollowedJob {
     if (!is_shown_ || viewer_.pid > 0 || has_shown_end_ || views_ == most_views || signal_) return;
     if (views_++ == 0) {
       pause_ = milliseconds(500);
-      if (!is_own_ && !is_again_) {
-        const auto now = ask_slurm_for_job(note_.job, queue_limit);
-        restarts_ = now ? slurm_restarts_of(*now).value_or(0) : 0;
-      }
+      if (!is_own_ && !is_again_) (void)count_restarts();
       if (is_own_) talk(terminal_text("job {} of Slurm runs on {}", note_.job, job.nodes));
     }
     std::vector<std::string> words =
@@ -262,8 +260,7 @@ class FollowedJob {
   }
 
   // The job is over.
-  void finish() {
-    const auto job = ask_slurm_for_job(note_.job, queue_limit);
+  void finish(const std::optional<std::string>& job) {
     const int code = job ? slurm_code_of(*job).value_or(unknown_code) : unknown_code;
     auto store = open_task_store();
     const auto task =

@@ -227,6 +227,12 @@ TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
   return line;
 }
 
+std::string recorded_names(const std::vector<Host>& hosts) {
+  std::string names;
+  for (const Host& host : hosts) names += (names.empty() ? "" : ",") + host.name;
+  return names;
+}
+
 std::vector<RankRecord> planned_ranks(const Trial& trial, const std::string& log_directory,
                                       int attempt) {
   std::vector<RankRecord> ranks;

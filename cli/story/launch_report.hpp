@@ -25,6 +25,8 @@ TerminalText describe_failure(const RunOutcome& outcome, const Trial& trial,
 TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
                                 const TaskRecord& task);
 
+/// The names of hosts as a record of a task has them.
+std::string recorded_names(const std::vector<Host>& hosts);
 /// The records of the ranks of a trial before it starts, with the log files of this attempt.
 std::vector<RankRecord> planned_ranks(const Trial& trial, const std::string& log_directory,
                                       int attempt = 0);

@@ -153,10 +153,8 @@ Result<void> Adoption::end_attempts(std::vector<JournalEntry>& journal) {
 }
 
 Result<void> Adoption::record_place() {
-  const std::vector<Host> hosts =
-      search_ ? task_hosts(request_.inventory, *plan_) : trial_hosts(plan_->trial);
-  task_.hosts.clear();
-  for (const Host& host : hosts) task_.hosts += (task_.hosts.empty() ? "" : ",") + host.name;
+  const std::vector<Host> hosts = task_hosts(request_.inventory, *plan_);
+  task_.hosts = recorded_names(hosts);
   if (!search_) {
     task_.restarts = resume_->replay.first().task.attempt();
     task_.ranks = planned_ranks(plan_->trial, task_.log_directory, task_.restarts);

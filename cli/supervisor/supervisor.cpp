@@ -281,9 +281,7 @@ class Supervisor {
   // Slurm has put the job back while ranks were being stopped for that, or a node was missed.
   void was_put_back() {
     is_put_back_here_ = false;
-    if (!is_node_missed_) return;
-    is_leaving_ = true;
-    loop_.stop();
+    if (is_node_missed_) put_back();
   }
 
   // Slurm takes minutes to miss a node, and would give it to the job again before.

@@ -506,6 +506,14 @@ Script lively() {
   return script;
 }
 
+// After what its launchers are killed, in a world that is like this one without it.
+std::set<int> random_kills(std::mt19937& random, int count, const World& undisturbed) {
+  std::set<int> kills;
+  for (int i = 0; i < count; ++i)
+    kills.insert(1 + static_cast<int>(random() % static_cast<unsigned>(undisturbed.happened())));
+  return kills;
+}
+
 }  // namespace
 
 TEST_CASE("a search decides the same wherever its launcher is killed") {
@@ -538,9 +546,7 @@ TEST_CASE("a search decides the same however often its launchers are killed") {
   undisturbed.run({});
   std::mt19937 random(20261125);
   for (int round = 0; round < 40; ++round) {
-    std::set<int> kills;
-    for (int i = 0; i < 8; ++i)
-      kills.insert(1 + static_cast<int>(random() % static_cast<unsigned>(undisturbed.happened())));
+    const std::set<int> kills = random_kills(random, 8, undisturbed);
     CAPTURE(round, kills);
     World world(setting, lively());
     world.run(kills);
@@ -585,9 +591,7 @@ TEST_CASE("a search whose hosts are taken away goes on with the trials that had 
   undisturbed.run({});
   std::mt19937 random(20261130);
   for (int round = 0; round < 120; ++round) {
-    std::set<int> kills;
-    for (int i = 0; i < 1 + round % 4; ++i)
-      kills.insert(1 + static_cast<int>(random() % static_cast<unsigned>(undisturbed.happened())));
+    const std::set<int> kills = random_kills(random, 1 + round % 4, undisturbed);
     CAPTURE(round, kills);
     World world(setting, lively());
     world.take_hosts_away();
