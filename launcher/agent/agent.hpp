@@ -36,7 +36,7 @@ class Agent {
  public:
   /// Without a reconnect window, a supervisor that is silent for this long is lost. Its heartbeats
   /// come every two seconds.
-  static constexpr milliseconds silence_limit{40'000};
+  static constexpr milliseconds silence_limit = longest_silence_of_launcher;
   /// If the supervisor's stream ends within this time after its last message, the supervisor has
   /// died; otherwise the network has failed.
   static constexpr milliseconds sign_of_life{4'000};

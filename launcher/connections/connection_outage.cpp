@@ -32,9 +32,18 @@ Instant Connections::lost_at(const Host& host) const {
   if (waits_for_ever() && host.has_ranks) return Instant::max();
   // Without ranks on the host, nothing has to be proven.
   const milliseconds waited = waits_for_ever() ? timing_.reconnect_window : window();
-  const Instant stopped =
-      host.heartbeat.trusted_at() + waited + waited / rate_margin + fixed_margin;
-  return std::max(stopped, awake_since_ + timing_.reconnect_after);
+  return std::max(end_of(waited, host.heartbeat.trusted_at()),
+                  awake_since_ + timing_.reconnect_after);
+}
+
+Instant Connections::end_of(milliseconds window, Instant since) {
+  return since + window + window / rate_margin + fixed_margin;
+}
+
+// What the host says proves that its ranks have ended.
+void Connections::fail_without_ranks(int host, Error why) {
+  of(host).has_ranks = false;
+  fail(host, std::move(why));
 }
 
 Instant Connections::notice_at(const Host& host) const {
@@ -156,7 +165,8 @@ std::string Connections::waited_for(const Host& host) const {
   if (given_up_by_ && host.has_ranks && *given_up_by_ < lost_at(host))
     return fmt::format("another {} (all ranks are being stopped)",
                        duration_text(std::max(nanoseconds(0), *given_up_by_ - now_)));
-  if (waits_for_ever() && host.has_ranks) return "until it is back (on_launcher_loss: continue)";
+  if (waits_for_ever() && host.has_ranks)
+    return "until it is back (on_launcher_loss: continue, replace: proven)";
   return fmt::format("another {} ({})",
                      duration_text(std::max(nanoseconds(0), lost_at(host) - now_)),
                      waits_for_ever() ? "reconnect_window" : window_key());
@@ -194,8 +204,8 @@ void Connections::resume(int host, const message::Hello& m) {
     h.agent_pid = m.pid;
   }
   if (m.boot_id != h.boot_id)
-    return fail(host,
-                make_error(ErrorClass::host, "was started anew: nothing of its ranks is left"));
+    return fail_without_ranks(
+        host, make_error(ErrorClass::host, "was started anew: nothing of its ranks is left"));
   if (m.pid != h.agent_pid)
     return fail(host, make_error(ErrorClass::host, "another agent answers there"));
   const AlignedInstant away = sometime(h.outage->since, now_);
@@ -214,10 +224,11 @@ void Connections::receive(int host, const message::NoAgent& m) {
   Host& h = of(host);
   if (!h.outage || !h.outage->is_attaching)
     return fail(host, unexpected_message_error("'no agent'"));
-  fail(host, make_error(ErrorClass::host, m.boot_id == h.boot_id || h.is_unmet
-                                              ? "its agent has ended, and its ranks with it"
-                                              : "was started anew: nothing of its ranks is "
-                                                "left"));
+  fail_without_ranks(host,
+                     make_error(ErrorClass::host, m.boot_id == h.boot_id || h.is_unmet
+                                                      ? "its agent has ended, and its ranks with it"
+                                                      : "was started anew: nothing of its ranks is "
+                                                        "left"));
 }
 
 // Nothing more will be reported about the processes left there.
@@ -241,8 +252,11 @@ void Connections::out_of_reach(int host) {
   std::string what = fmt::format("out of reach for {}, longer than {} ({}): {}",
                                  duration_text(now_ - h.heartbeat.trusted_at()), window_key(),
                                  duration_text(window()), h.outage->why);
+  const bool may_run = !timing_.waits_for_proof && timing_.launcher_wait > timing_.reconnect_window;
   fail(host, make_error(ErrorClass::host, std::move(what),
-                        "by now its agent has stopped its ranks by itself"));
+                        may_run ? "its ranks may go on there for as long as on_launcher_loss says, "
+                                  "or until it can be reached (replace: at_once)"
+                                : "by now its agent has stopped its ranks by itself"));
 }
 
 }  // namespace train

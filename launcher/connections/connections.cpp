@@ -59,6 +59,12 @@ std::vector<ConnectionAction> Connections::dismiss(int host) {
 
 void Connections::close(int host) {
   Host& h = of(host);
+  if (h.has_ranks)
+    h.ranks_end_by = !timing_.waits_for_proof ? Instant(0)
+                     : waits_for_ever()       ? Instant::max()
+                     : window() > milliseconds(0)
+                         ? end_of(window(), h.heartbeat.trusted_at())
+                         : end_of(longest_silence_of_launcher + timing_.stop_time, now_);
   h.open = h.is_expected = h.is_lasting = h.has_ranks = h.is_wanted = false;
   h.recovery.reset();
   drop_outage(h);
@@ -222,7 +228,7 @@ Error Connections::silence(int host, Instant now) const {
           ? "its ranks go on there, as on_launcher_loss says, until they end by themselves"
           : fmt::format("its agent stops its ranks by itself once it has missed the launcher for "
                         "{}",
-                        duration_text(is_away ? window() : milliseconds(40'000))));
+                        duration_text(is_away ? window() : longest_silence_of_launcher)));
 }
 
 std::vector<ConnectionAction> Connections::recover(int host, Instant now) {
@@ -261,6 +267,7 @@ void Connections::handle(const connection_event::HostSwept& event) {
   Host& host = of(event.host);
   if (!host.recovery || host.recovery->next_try) return;
   if (event.why) return not_reached(event.host, *event.why);
+  host.ranks_end_by = Instant(0);
   act(host_action::Open{event.host});
 }
 

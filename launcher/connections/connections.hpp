@@ -164,6 +164,11 @@ class Connections {
     /// window, only this time proves that a silent host has ended its ranks; `for_ever`: nothing
     /// proves it.
     milliseconds launcher_wait = brief_launcher_wait;
+    /// Whether a host counts as lost only when that proves that its ranks have ended; else once it
+    /// is out of reach for the reconnect window.
+    bool waits_for_proof = true;
+    /// How long an agent that ends its ranks gives them, at most.
+    milliseconds stop_time{0};
     milliseconds reconnect_after{5'000};  ///< of silence on an open stream
     /// Minimum time between the beginnings of two tries to reach a host again: before the second,
     /// the third, and all further tries.
@@ -229,6 +234,9 @@ class Connections {
   const std::string& likely_own_address(int host) const { return of(host).likely_own_address; }
   const ClockOffset& clock(int host) const { return of(host).heartbeat.clock(); }
   Instant last_heard(int host) const { return of(host).heartbeat.last_heard(); }
+  /// For a host that was lost or let go: from this instant on, none of the ranks that were started
+  /// there can run any more, whether it answers or not; `Instant::max()`: nothing proves that.
+  Instant ranks_end_by(int host) const { return of(host).ranks_end_by; }
   /// Since when the host is silent. Time in which the launcher slept (a suspended machine, Ctrl-Z)
   /// does not count.
   Instant silent_since(int host) const {
@@ -241,6 +249,8 @@ class Connections {
   const Timing& timing() const { return timing_; }
   /// Being out of reach never makes a host lost, however long it lasts.
   bool waits_for_ever() const { return window() >= for_ever; }
+  /// An agent that is out of reach never leaves by itself.
+  bool do_agents_wait_for_ever() const { return timing_.launcher_wait >= for_ever; }
 
  private:
   /// A host that is out of reach, with an agent that outlives its streams.
@@ -272,7 +282,8 @@ class Connections {
     bool open = false;
     bool is_lasting = false;  ///< its agent was told to start ranks at least once
     bool has_ranks = false;
-    bool is_wanted = false;  ///< by an attempt that is about to begin
+    Instant ranks_end_by{0};  ///< of the ranks that it had when it was closed
+    bool is_wanted = false;   ///< by an attempt that is about to begin
     /// This process has not met its agent, which another process has started.
     bool is_unmet = false;
     Heartbeat heartbeat;
@@ -324,7 +335,8 @@ class Connections {
   void fail(int host, Error why, message::LeftBehind left = {});
 
   milliseconds window() const {
-    return fence_window(timing_.reconnect_window, timing_.launcher_wait);
+    return fence_window(timing_.reconnect_window,
+                        timing_.waits_for_proof ? timing_.launcher_wait : brief_launcher_wait);
   }
   /// The key of the experiment that determines the length of the window.
   const char* window_key() const {
@@ -333,6 +345,8 @@ class Connections {
   std::string waited_for(const Host& host) const;
   bool may_be_away(const Host& host) const;
   Instant lost_at(const Host& host) const;
+  static Instant end_of(milliseconds window, Instant since);
+  void fail_without_ranks(int host, Error why);
   Instant notice_at(const Host& host) const;
   Instant next_outage_check(const Host& host) const;
   void begin_outage(int host, Instant since, std::string why);

@@ -68,6 +68,10 @@ void fields(auto& f, Described<AttemptEnd> auto& end) {
   f.flag("moved", is_moved);
   if constexpr (f.reads) end.is_moved = is_moved.value_or(false);
   f.number("exit_code", end.exit_code, 0, 255);
+  std::optional<std::int64_t> fence;
+  if (!f.reads && end.fence > milliseconds(0)) fence = end.fence.count();
+  f.number("fence_ms", fence, 0, for_ever.count());
+  if constexpr (f.reads) end.fence = milliseconds(fence.value_or(0));
 }
 
 // Of the error its class and its first problem.

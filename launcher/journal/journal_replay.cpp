@@ -135,7 +135,8 @@ class Replayer {
     trial_->started_at.reset();
     trial_->failure.reset();
     trial_->is_hopeless = false;
-    if (record.end.is_moved) trial_->place.reset();
+    const bool is_search = !replay_.decisions.empty();
+    if (record.end.is_moved && is_search) trial_->place.reset();
   }
 
   // A trial that only waits for another attempt ends with a stop, and that end is recorded before

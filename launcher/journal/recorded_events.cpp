@@ -39,12 +39,19 @@ std::string words_of(Sequel why) {
   return "ended";
 }
 
+std::vector<std::string> words_of(const std::string& hosts) {
+  const auto words = split(hosts, ',');
+  return {words.begin(), words.end()};
+}
+
 std::string ranks_text(int count) { return fmt::format("{} rank{}", count, count == 1 ? "" : "s"); }
 
 class EventBuilder {
  public:
   EventBuilder(const TaskRecord& task, const std::vector<JournalEntry>& journal)
-      : task_(task), journal_(journal), hosts_(split(task.hosts, ',')) {}
+      : task_(task), journal_(journal) {
+    places_[trial_] = words_of(task.hosts);
+  }
 
   std::vector<RecordedEvent> build() {
     events_.push_back({.what = What::created, .at = task_.created, .words = "launched"});
@@ -84,7 +91,10 @@ class EventBuilder {
     const auto recorded =
         std::find_if(task_.attempts.begin(), task_.attempts.end(),
                      [&](const AttemptRecord& each) { return each.number == record.attempt; });
-    if (recorded != task_.attempts.end()) event.at = recorded->started;
+    const bool is_recorded = recorded != task_.attempts.end();
+    if (is_recorded) event.at = recorded->started;
+    places_[trial_] = record.place ? host_names(*record.place)
+                                   : words_of(is_recorded ? recorded->hosts : task_.hosts);
     return event;
   }
   RecordedEvent of(const journal_record::RanksStarted&) const {
@@ -93,7 +103,7 @@ class EventBuilder {
             .words = fmt::format("{} {} told to start", ranks_text(task_.world_size),
                                  task_.world_size == 1 ? "is" : "are")};
   }
-  RecordedEvent of(const journal_record::AttemptFailing& record) const {
+  RecordedEvent of(const journal_record::AttemptFailing& record) {
     RecordedEvent event{.what = What::attempt_failing, .attempt = attempt_};
     if (!record.first) {
       event.words = "the ranks are stopped";
@@ -101,8 +111,9 @@ class EventBuilder {
     }
     const Failure& first = *record.first;
     event.rank = first.rank;
-    if (first.host >= 0 && static_cast<std::size_t>(first.host) < hosts_.size())
-      event.host = hosts_[static_cast<std::size_t>(first.host)];
+    const std::vector<std::string>& hosts = places_[trial_];
+    if (first.host >= 0 && static_cast<std::size_t>(first.host) < hosts.size())
+      event.host = hosts[static_cast<std::size_t>(first.host)];
     event.words = first.error.diagnostics.front().message;
     return event;
   }
@@ -112,11 +123,11 @@ class EventBuilder {
             .words = "a log policy says that another attempt would fail again"};
   }
   RecordedEvent of(const journal_record::AttemptOver& record) const {
-    const char* const why = record.end.is_moved ? ", since its hosts were taken away" : "";
+    const char* const where = record.end.is_moved ? " elsewhere" : "";
     return {.what = What::attempt_over,
             .attempt = attempt_,
-            .words = fmt::format("attempt {} is over{}, and another one follows",
-                                 attempt_.value_or(0), why)};
+            .words = fmt::format("attempt {} is over, and another one follows{}",
+                                 attempt_.value_or(0), where)};
   }
   RecordedEvent of(const journal_record::TrialOver& record) const {
     RecordedEvent event{.what = What::trial_over, .attempt = attempt_};
@@ -158,7 +169,7 @@ class EventBuilder {
 
   const TaskRecord& task_;
   const std::vector<JournalEntry>& journal_;
-  const std::vector<std::string_view> hosts_;  ///< in rank order
+  std::map<int, std::vector<std::string>> places_;  ///< by trial: its hosts, by node rank
   std::vector<RecordedEvent> events_;
   int trial_ = 0;
   std::optional<int> attempt_;                  ///< of that trial

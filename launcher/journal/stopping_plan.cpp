@@ -35,6 +35,21 @@ ExperimentConfig experiment_of(const TaskRecord& task, const std::vector<Journal
   return experiment;
 }
 
+// The record may not have the move of the last attempt yet.
+std::vector<std::string> hosts_of_ranks(const TaskRecord& task,
+                                        const std::vector<JournalEntry>& journal) {
+  std::vector<std::string> hosts;
+  for (const RankRecord& rank : task.ranks) hosts.push_back(rank.host);
+  for (const JournalEntry& entry : journal) {
+    const auto* begun = std::get_if<journal_record::AttemptBegun>(&entry.record);
+    if (begun == nullptr || !begun->place) continue;
+    hosts.clear();
+    for (const HostPlace& place : begun->place->hosts)
+      hosts.insert(hosts.end(), place.slots.size(), place.host);
+  }
+  return hosts;
+}
+
 }  // namespace
 
 Result<Plan> stopping_plan(const TaskRecord& task, const std::vector<Host>& hosts,
@@ -43,22 +58,23 @@ Result<Plan> stopping_plan(const TaskRecord& task, const std::vector<Host>& host
   plan.experiment = experiment_of(task, journal);
   Trial& trial = plan.trial;
   trial.world_size = task.world_size;
-  std::map<std::string, int> places;
-  for (const Host& host : hosts) {
-    places.emplace(host.name, static_cast<int>(trial.hosts.size()));
-    trial.hosts.emplace_back().host = host;
-  }
-  for (const RankRecord& record : task.ranks) {
-    const auto place = places.find(record.host);
-    if (place == places.end())
+  std::map<std::string, int> nodes;
+  for (const std::string& name : hosts_of_ranks(task, journal)) {
+    const auto number = static_cast<int>(trial.ranks.size());
+    const auto known = std::find_if(hosts.begin(), hosts.end(),
+                                    [&](const Host& host) { return host.name == name; });
+    if (known == hosts.end())
       return fail(ErrorClass::no_input,
-                  fmt::format("its rank {} is on '{}', which is none of its hosts", record.rank,
-                              record.host));
-    PlannedHost& host = trial.hosts[static_cast<std::size_t>(place->second)];
-    if (host.rank_count++ == 0) host.first_rank = record.rank;
+                  fmt::format("its rank {} is on '{}', which is none of its hosts", number, name));
+    const auto [node, is_new] = nodes.emplace(name, static_cast<int>(trial.hosts.size()));
+    if (is_new) {
+      trial.hosts.emplace_back().host = *known;
+      trial.hosts.back().first_rank = number;
+    }
+    ++trial.hosts[static_cast<std::size_t>(node->second)].rank_count;
     PlannedRank& rank = trial.ranks.emplace_back();
-    rank.rank = record.rank;
-    rank.host = place->second;
+    rank.rank = number;
+    rank.host = node->second;
   }
   return plan;
 }

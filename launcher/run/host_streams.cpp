@@ -30,17 +30,26 @@ HostStreams::HostStreams(Ports ports, std::vector<Host> hosts, std::string task_
       task_id_(std::move(task_id)),
       hooks_(std::move(hooks)),
       epoch_(supervisor.epoch),
-      launcher_(std::move(supervisor.launcher)) {
-  const std::size_t window = output_window(addresses_.size());
+      launcher_(std::move(supervisor.launcher)),
+      ends_lost_agents_(supervisor.ends_lost_agents) {
+  const std::size_t window = output_window(supervisor.hosts_at_once);
   hosts_.reserve(addresses_.size());
   for (std::size_t i = 0; i < addresses_.size(); ++i) hosts_.emplace_back(window);
 }
 
 void HostStreams::adopt_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts,
                                 std::vector<std::uint64_t> positions) {
-  TrialStreams adopted{trial, hosts, of.attempt, of.attempt, {{of.attempt, std::move(positions)}}};
-  (void)adopted.positions_in(of.attempt);  // makes room for all ranks
-  trials_.emplace(of.trial, std::move(adopted));
+  AttemptOutput output(trial, hosts);
+  positions.resize(output.positions.size());
+  output.positions = std::move(positions);
+  trials_.emplace(of.trial,
+                  TrialStreams{of.attempt, of.attempt, {{of.attempt, std::move(output)}}});
+}
+
+HostStreams::AttemptOutput::AttemptOutput(const Trial& trial, const TrialHosts& on)
+    : hosts(on), first_ranks{0}, positions(2 * trial.ranks.size()) {
+  for (const PlannedHost& host : trial.hosts)
+    first_ranks.push_back(first_ranks.back() + host.rank_count);
 }
 
 void HostStreams::begin_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts) {
@@ -48,10 +57,11 @@ void HostStreams::begin_attempt(AttemptId of, const Trial& trial, const TrialHos
   if (found == trials_.end()) return adopt_attempt(of, trial, hosts, {});
   TrialStreams& streams = found->second;
   if (of.attempt == streams.attempt) return;
-  const AttemptId before{of.trial, std::exchange(streams.attempt, of.attempt)};
-  (void)streams.positions_in(of.attempt);
-  if (streams.positions.size() > most_positions) streams.positions.erase(streams.positions.begin());
-  for (const int host : streams.hosts.of_task()) forget_later(host, before);
+  const AttemptId before{of.trial, streams.attempt};
+  for (const int host : streams.hosts().of_task()) forget_later(host, before);
+  streams.attempt = of.attempt;
+  streams.output.emplace(of.attempt, AttemptOutput(trial, hosts));
+  if (streams.output.size() > most_positions) streams.output.erase(streams.output.begin());
 }
 
 void HostStreams::end_trial(int trial) {
@@ -59,7 +69,7 @@ void HostStreams::end_trial(int trial) {
   if (found == trials_.end()) return;
   const AttemptId last{trial, found->second.attempt};
   ended_.insert_or_assign(trial, last.attempt);
-  for (const int host : found->second.hosts.of_task()) {
+  for (const int host : found->second.hosts().of_task()) {
     end_leases(host, trial);
     forget_later(host, last);
   }
@@ -152,15 +162,16 @@ void HostStreams::attach(int host) {
   attach.connection = ++stream.connection;
   int to_repeat = 0;
   for (const auto& [number, trial] : trials_) {
-    if (!trial.hosts.is_on(host)) continue;
-    const PlannedHost& planned =
-        trial.trial.hosts[static_cast<std::size_t>(trial.hosts.node_of(host))];
-    to_repeat += most_positions * (2 * planned.rank_count + most_facts_of_host);
-    for (const auto& [attempt, positions] : trial.positions)
-      for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank)
+    int most_ranks = -1;
+    for (const auto& [attempt, output] : trial.output) {
+      if (!output.hosts.is_on(host)) continue;
+      most_ranks = std::max(most_ranks, output.end_of_ranks(host) - output.first_rank(host));
+      for (int rank = output.first_rank(host); rank < output.end_of_ranks(host); ++rank)
         for (const bool is_of_metrics : {false, true})
-          if (const auto at = positions[trial.place_of(rank, is_of_metrics)]; at > 0)
+          if (const auto at = output.positions[output.place_of(rank, is_of_metrics)]; at > 0)
             attach.positions.push_back({rank, at, {number, attempt}, is_of_metrics});
+    }
+    if (most_ranks >= 0) to_repeat += most_positions * (2 * most_ranks + most_facts_of_host);
   }
   // The agent repeats its facts about attempts that are over.
   stream.stale_messages = Repetitions();
@@ -209,10 +220,12 @@ void HostStreams::perform(const host_action::Sweep& action) {
   if (has_left_) return;
   const int host = action.host;
   drop_sweep(of(host));
+  std::optional<Goodbye> goodbye;
+  if (ends_lost_agents_) goodbye = Goodbye{epoch_, of(host).connection + 1};
   of(host).sweep = std::make_unique<SweepDriver>(
       SweepDriver::Ports{ports_.timers, ports_.transport},
       std::vector<AbandonedHost>{{address_of(host), agent_key(task_id_, host)}}, sweep_limit,
-      [this, host] { swept(host); });
+      [this, host] { swept(host); }, goodbye);
   of(host).sweep->start();
 }
 
@@ -336,18 +349,22 @@ bool HostStreams::is_stale(int host, AttemptId of) const {
 std::uint64_t* HostStreams::position_of(int host, const OutputChunk& chunk) {
   const auto found = trials_.find(chunk.of.trial);
   if (found == trials_.end()) return nullptr;
-  TrialStreams& streams = found->second;
-  const auto& ranks = streams.trial.ranks;
-  const bool is_own =
-      chunk.rank < static_cast<int>(ranks.size()) &&
-      ranks[static_cast<std::size_t>(chunk.rank)].host == streams.hosts.node_of(host);
-  if (!is_own) return nullptr;
-  const bool was_kept = chunk.of.attempt < streams.first_attempt &&
-                        chunk.of.attempt >= streams.first_attempt - most_positions;
-  if (was_kept) (void)streams.positions_in(chunk.of.attempt);
-  const auto positions = streams.positions.find(chunk.of.attempt);
-  if (positions == streams.positions.end()) return nullptr;
-  return &positions->second[streams.place_of(chunk.rank, chunk.stream == OutputStream::metrics)];
+  const auto output = found->second.output.find(chunk.of.attempt);
+  if (output == found->second.output.end()) return nullptr;
+  AttemptOutput& of = output->second;
+  const bool is_own = of.hosts.is_on(host) && chunk.rank >= of.first_rank(host) &&
+                      chunk.rank < of.end_of_ranks(host);
+  return is_own ? &of.positions[of.place_of(chunk.rank, chunk.stream == OutputStream::metrics)]
+                : nullptr;
+}
+
+// Output of a trial that has ended; or of an attempt before the first one here, which was kept by
+// another process, and may have been on other hosts.
+bool HostStreams::is_passed_over(AttemptId of) const {
+  const auto found = trials_.find(of.trial);
+  if (found == trials_.end()) return may_be_strays_ || ended_.contains(of.trial);
+  const int first = found->second.first_attempt;
+  return of.attempt < first && of.attempt >= first - most_positions;
 }
 
 // Chunks are numbered without gaps and belong to ranks of their own host; anything else breaks the
@@ -356,10 +373,9 @@ void HostStreams::received_output(int host, std::string_view payload) {
   auto chunk = decode_output(payload);
   if (!chunk) return break_protocol(host, chunk.error());
   Stream& stream = of(host);
-  const bool is_of_ended =
-      !trials_.contains(chunk->of.trial) && (may_be_strays_ || ended_.contains(chunk->of.trial));
-  std::uint64_t* const position = is_of_ended ? nullptr : position_of(host, *chunk);
-  const bool is_expected = is_of_ended || (position != nullptr && chunk->begin == *position);
+  const bool passes_over = is_passed_over(chunk->of);
+  std::uint64_t* const position = passes_over ? nullptr : position_of(host, *chunk);
+  const bool is_expected = passes_over || (position != nullptr && chunk->begin == *position);
   if (!is_expected || chunk->number != stream.last_chunk + 1)
     return break_protocol(host, not_our_protocol("sent output out of turn"));
   if (!stream.window.take(*chunk))
@@ -368,10 +384,9 @@ void HostStreams::received_output(int host, std::string_view payload) {
   const std::size_t cost = cost_of(*chunk);
   stream.received_cost += cost;
   stream.untold_bytes += chunk->bytes.size();
-  if (is_of_ended) return pass_over(host, cost);
+  if (passes_over) return pass_over(host, cost);
   *position += length_of(*chunk);
   const TrialStreams& trial = trials_.at(chunk->of.trial);
-  if (chunk->of.attempt < trial.first_attempt) return pass_over(host, cost);
   const Instant now = ports_.timers.now();
   const nanoseconds age = now - hooks_.time_of(chunk->of, host, chunk->at, now);
   if (chunk->of.attempt == trial.attempt) hooks_.on_output(*chunk);

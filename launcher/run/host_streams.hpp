@@ -49,7 +49,10 @@ class HostStreams {
   /// The identity of this supervisor.
   struct Supervisor {
     std::uint64_t epoch = 1;
-    std::string launcher = {};  ///< in words, which agents tell other launchers
+    std::string launcher = {};      ///< in words, which agents tell other launchers
+    std::size_t hosts_at_once = 0;  ///< about as many send output at the same time
+    /// A lost host may have an agent that would go on for ever: it is told to leave.
+    bool ends_lost_agents = false;
   };
 
   HostStreams(Ports ports, std::vector<Host> hosts, std::string task_id, Hooks hooks,
@@ -59,7 +62,7 @@ class HostStreams {
 
   /// From now on, messages of hosts about this attempt are handled, and its output is taken. Agents
   /// are told to forget the previous attempt of the same trial, which must be over, as soon as its
-  /// output is synced. `trial` must outlive the streams, or be ended.
+  /// output is synced. It may be on other hosts than that.
   void begin_attempt(AttemptId of, const Trial& trial, const TrialHosts& hosts);
   /// Replaces the first `begin_attempt` of a trial: another process has begun the attempt.
   /// `positions`: by rank, how many bytes of its output are kept already, then of its metrics;
@@ -176,24 +179,29 @@ class HostStreams {
     Repetitions stale_messages;       ///< messages about attempts that are over
     std::unique_ptr<SweepDriver> sweep;
   };
+  /// The output of an attempt: from where it comes, and how much was received.
+  struct AttemptOutput {
+    AttemptOutput(const Trial& trial, const TrialHosts& on);
+
+    TrialHosts hosts;
+    std::vector<int> first_ranks;  ///< by node rank, and after the last one the world size
+    /// Bytes of each rank's output, then of each rank's metrics.
+    std::vector<std::uint64_t> positions;
+
+    int first_rank(int host) const { return first_ranks[place(hosts.node_of(host))]; }
+    int end_of_ranks(int host) const { return first_ranks[place(hosts.node_of(host)) + 1]; }
+    std::size_t place_of(int rank, bool is_of_metrics) const {
+      return place(rank) + (is_of_metrics ? place(first_ranks.back()) : 0);
+    }
+    static std::size_t place(int number) { return static_cast<std::size_t>(number); }
+  };
   /// A trial that was begun.
   struct TrialStreams {
-    const Trial& trial;
-    TrialHosts hosts;
     int attempt;        ///< the running attempt, or the last one
     int first_attempt;  ///< output of earlier attempts was kept by another process
-    /// For the last attempts: bytes received of each rank's output, then of each rank's metrics.
-    std::map<int, std::vector<std::uint64_t>> positions = {};
+    std::map<int, AttemptOutput> output = {};  ///< of the last attempts
 
-    // The metrics of all ranks come after their output.
-    std::size_t place_of(int rank, bool is_of_metrics) const {
-      return static_cast<std::size_t>(rank) + (is_of_metrics ? trial.ranks.size() : 0);
-    }
-    std::vector<std::uint64_t>& positions_in(int number) {
-      auto& found = positions[number];
-      found.resize(2 * trial.ranks.size());
-      return found;
-    }
+    const TrialHosts& hosts() const { return output.at(attempt).hosts; }
   };
   /// The stream of an agent that was dismissed, until it has left.
   struct Leaving {
@@ -215,6 +223,7 @@ class HostStreams {
   void end_leases(int host, int trial);
   void forget_later(int host, AttemptId of);
   std::uint64_t* position_of(int host, const OutputChunk& chunk);
+  bool is_passed_over(AttemptId of) const;
   const Host& address_of(int host) const { return addresses_[static_cast<std::size_t>(host)]; }
   std::uint64_t credit_of(const Stream& stream) const;
   void received(int host, std::string_view bytes);
@@ -254,6 +263,7 @@ class HostStreams {
   std::vector<int> due_;
   std::uint64_t epoch_;
   std::string launcher_;
+  bool ends_lost_agents_;
   std::vector<std::unique_ptr<HostLink>> closed_links_;  ///< destroyed outside of their callbacks
   std::vector<std::unique_ptr<SweepDriver>> ended_sweeps_;  ///< likewise
   std::unique_ptr<Subscription> closing_;

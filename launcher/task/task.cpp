@@ -126,9 +126,12 @@ void Task::handle(const task_event::AttemptOver& event) {
   // The delay counts from the failure: it passes while the ranks are being stopped.
   begins_at_ = failing_at_.value_or(now_);
   if (!event.end.is_moved) *begins_at_ += delay_before(counted_restarts());
+  const Instant fence_end = now_ + event.end.fence;
+  const bool is_fenced = fence_end > *begins_at_;
+  begins_at_ = std::max(*begins_at_, fence_end);
   const nanoseconds left = std::max(*begins_at_ - now_, nanoseconds(0));
   const int number = event.end.is_moved ? 0 : counted_restarts();
-  actions_.emplace_back(task_action::AnnounceRestart{number, rules_.max_restarts, left});
+  actions_.emplace_back(task_action::AnnounceRestart{number, rules_.max_restarts, left, is_fenced});
   // Where the hosts are taken away, it begins with the next event, if there is one.
   if (left == nanoseconds(0) && !event.end.is_moved) begin();
 }

@@ -25,8 +25,11 @@ struct AttemptEnd {
   bool left_processes = false;  ///< some processes could not be killed
   bool is_hopeless = false;     ///< a log policy has found that another attempt would fail again
   bool is_unrecorded = false;   ///< the journal cannot be written any more
-  bool is_moved = false;        ///< its hosts were taken away: no failure of its own
-  int exit_code = 0;            ///< of the first failed rank; 128 + signal; 0: no rank failed first
+  bool is_moved = false;  ///< its hosts were taken away, or one could not be had: it does not count
+  int exit_code = 0;      ///< of the first failed rank; 128 + signal; 0: no rank failed first
+  /// Another attempt, which is elsewhere, does not begin earlier than this after the end: until
+  /// then, ranks may run on a lost host.
+  milliseconds fence{0};
 
   bool operator==(const AttemptEnd&) const = default;
 };
@@ -87,11 +90,12 @@ struct BeginAttempt {
   int number = 0;
 };
 /// Another attempt begins in `delay`: restart `number` (from 1) of `of`; or, without a number, the
-/// one elsewhere of a task whose hosts are taken away.
+/// one after an attempt that does not count, which is elsewhere.
 struct AnnounceRestart {
   int number = 0;
   int of = 0;
   nanoseconds delay{0};
+  bool is_fenced = false;  ///< it is that long because ranks may run on a lost host until then
 };
 /// The task's time is over: it is to be stopped as by a user, with `runtime_over`.
 struct EndRuntime {};
@@ -107,7 +111,7 @@ using TaskAction = std::variant<task_action::BeginAttempt, task_action::Announce
                                 task_action::EndRuntime, task_action::End>;
 
 /// The decisions about the attempts of one trial of a task, and nothing else: events in, actions
-/// out. The attempts run in sequence, each on all hosts of the plan. The same events at the same
+/// out. The attempts run in sequence, each on all hosts of a plan. The same events at the same
 /// instants give the same actions and the same state.
 class Task {
  public:

@@ -431,6 +431,10 @@ struct AgentFailed {
 
 }  // namespace message
 
+/// Without such a window, an agent that has not heard from its launcher for this long ends its
+/// ranks.
+constexpr milliseconds longest_silence_of_launcher{40'000};
+
 /// How long an agent that was told to start ranks lets them go on after its last message that the
 /// launcher is known to have received; 0: they end with the connection; `for_ever`: forever.
 constexpr milliseconds fence_window(milliseconds reconnect_window, milliseconds launcher_wait) {

@@ -88,7 +88,7 @@ TEST_CASE("a host whose ranks outlive any silence is waited for, until it is bac
   REQUIRE(b.notes.size() == 1);
   CHECK(b.notes[0] ==
         "host 'h1' is out of reach for 5 s now; its ranks go on, and it is waited for until it is "
-        "back (on_launcher_loss: continue): connection timed out");
+        "back (on_launcher_loss: continue, replace: proven): connection timed out");
   SECTION("back") {
     b.resume(1);
     for (int host = 0; host < 2; ++host) {
@@ -305,6 +305,29 @@ TEST_CASE("a host is lost when its agent must have stopped its ranks, and not be
   b.pass(1ms, {0});
   CHECK(b.lost_why(1).starts_with("out of reach for 62 s, longer than reconnect_window (60 s): "));
   CHECK(b.run.outcome().ranks[1].state == State::lost);
+}
+
+TEST_CASE("it is known from when on no rank of a host that was let go can run") {
+  OutageBench b({1, 1});
+  const Instant trusted = b.now;
+  CHECK(b.connections.ranks_end_by(1) == Instant(0));
+  b.lose(1);
+  b.refuse(1);
+  b.interrupt();
+  b.ended(0, 143, true);
+  b.finished(0);
+  b.pass(25s, {});
+  REQUIRE_FALSE(b.lost_why(1).empty());
+  CHECK(b.connections.ranks_end_by(1) == trusted + window + 2s + 60ms);
+}
+
+TEST_CASE("a host that says that its agent is gone has no ranks any more") {
+  OutageBench b({1, 1});
+  b.lose(1);
+  b.reopen(1);
+  b.say(1, message::NoAgent{"boot"});
+  CHECK_FALSE(b.lost_why(1).empty());
+  CHECK(b.connections.ranks_end_by(1) <= b.now);
 }
 
 TEST_CASE("an answer of which the host was not told yet proves nothing to it") {

@@ -109,3 +109,49 @@ TEST_CASE("what is known of the clock and the pings of a host goes with its agen
   b.on(connection_event::HostClosed{0, b.gone});
   CHECK(b.told<host_news::Lost>());
 }
+
+namespace {
+
+// The host is out of reach for so long, with ranks that may go on for ever.
+std::optional<host_news::Lost> lost_after(nanoseconds time, bool waits_for_proof) {
+  Connections::Timing timing;
+  timing.reconnect_window = 20s;
+  timing.launcher_wait = for_ever;
+  timing.waits_for_proof = waits_for_proof;
+  Connections connections({"h0"}, timing);
+  Instant now = 1'000s;
+  std::optional<host_news::Lost> lost;
+  const auto take = [&](const std::vector<ConnectionAction>& actions) {
+    for (const ConnectionAction& action : actions)
+      if (const auto* news = std::get_if<HostNews>(&action))
+        if (const auto* found = std::get_if<host_news::Lost>(news)) lost = *found;
+  };
+  take(connections.on(connection_event::HostOpened{0, "10.0.0.1"}, now));
+  take(connections.on(
+      connection_event::HostSaid{0, message::Hello{wire_version, "h", "boot", 1, {}}}, now));
+  connections.begin_ranks(0, now);
+  const Error why = make_error(ErrorClass::host, "connection reset");
+  take(connections.on(connection_event::HostClosed{0, why}, now));
+  const Instant end = now + time;
+  while (!lost && connections.next_deadline() && *connections.next_deadline() <= end) {
+    now = std::max(now, *connections.next_deadline());
+    take(connections.on(connection_event::Tick{}, now));
+    if (!lost) take(connections.on(connection_event::HostNotReopened{0, why}, now));
+  }
+  CHECK(connections.do_agents_wait_for_ever());
+  CHECK(connections.waits_for_ever() == waits_for_proof);
+  if (lost) CHECK(connections.ranks_end_by(0) == Instant(0));
+  return lost;
+}
+
+}  // namespace
+
+TEST_CASE("a host is given up after the reconnect window where proof is not waited for") {
+  CHECK_FALSE(lost_after(24h, true));
+  CHECK_FALSE(lost_after(21s, false));
+  const auto lost = lost_after(23s, false);
+  REQUIRE(lost);
+  CHECK(lost->why.diagnostics.front().message.starts_with(
+      "out of reach for 22 s, longer than reconnect_window (20 s): "));
+  CHECK(lost->why.diagnostics.front().hint.find("replace: at_once") != std::string::npos);
+}

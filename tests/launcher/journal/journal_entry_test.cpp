@@ -301,12 +301,14 @@ AttemptEnd succeeded() {
 TEST_CASE("an attempt whose hosts were taken away is told from others, also by earlier versions") {
   AttemptEnd moved;
   moved.is_moved = true;
+  moved.fence = 42'000ms;
   const JournalEntry entry{record::AttemptOver{moved}, 5s, "boot"};
   const auto read = decode_entry(encode_entry(entry));
   REQUIRE(read);
-  CHECK(std::get<record::AttemptOver>(read->record).end.is_moved);
+  CHECK(std::get<record::AttemptOver>(read->record).end == moved);
   const JournalEntry usual{record::AttemptOver{failed_with(3)}, 5s, "boot"};
   CHECK(encode_entry(usual).find("moved") == std::string::npos);
+  CHECK(encode_entry(usual).find("fence") == std::string::npos);
   CHECK_FALSE(
       std::get<record::AttemptOver>(decode_entry(encode_entry(usual))->record).end.is_moved);
 }

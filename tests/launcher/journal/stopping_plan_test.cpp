@@ -44,6 +44,25 @@ TEST_CASE("what it takes to stop a task is in its record") {
   CHECK_FALSE(stopping_plan(recorded_task(0), {}, {}));
 }
 
+TEST_CASE("ranks are stopped where the journal says that the last attempt is") {
+  std::vector<Host> hosts = two_hosts();
+  hosts.emplace_back().name = "c";
+  const auto begun = [](const std::string& first, const std::string& second) {
+    journal_record::AttemptBegun attempt;
+    attempt.place = TrialPlace{{{first, 2, {{0}, {1}}}, {second, 1, {{0}}}}, {}};
+    return JournalEntry{attempt, 1s, "boot"};
+  };
+  const std::size_t ranks = recorded_task(0).ranks.size();
+  const auto plan = stopping_plan(recorded_task(0), hosts, {begun("a", "b"), begun("c", "b")});
+  REQUIRE(plan);
+  REQUIRE(plan->trial.ranks.size() == ranks);
+  REQUIRE(plan->trial.hosts.size() == 2);
+  // In the order of the ranks, not of the hosts.
+  CHECK(plan->trial.hosts[0].host.name == "c");
+  CHECK(plan->trial.hosts[1].host.name == "b");
+  CHECK(plan->trial.hosts[1].first_rank == 2);
+}
+
 TEST_CASE("without a journal the last attempt that is recorded is stopped") {
   const int restarts = GENERATE(0, 1, 4);
   const TaskRecord task = recorded_task(restarts);

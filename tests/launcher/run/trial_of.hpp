@@ -16,7 +16,7 @@ inline Trial trial_of(const std::vector<int>& ranks_per_host) {
     PlannedHost& planned = trial.hosts.emplace_back();
     planned.host.name = "h" + std::to_string(host);
     planned.first_rank = trial.world_size;
-    planned.rank_count = ranks;
+    planned.rank_count = planned.worker_count = ranks;
     for (int local = 0; local < ranks; ++local) {
       PlannedRank& rank = trial.ranks.emplace_back();
       rank.rank = trial.world_size++;

@@ -137,6 +137,21 @@ TEST_CASE("an attempt whose hosts are taken away is followed at once, and does n
   CHECK(b.task.attempt() == 4);
 }
 
+TEST_CASE("an attempt elsewhere does not begin before the fence of the lost hosts") {
+  TaskBench b(1, 5s);
+  const AttemptEnd lost{.any_started = true, .fence = 60s};
+  const auto next = b.task.on(task_event::AttemptOver{lost}, Instant(100s));
+  REQUIRE(next.size() == 1);
+  CHECK(std::get<task_action::AnnounceRestart>(next[0]).delay == 60s);
+  CHECK(std::get<task_action::AnnounceRestart>(next[0]).is_fenced);
+  CHECK(b.task.next_deadline() == Instant(160s));
+
+  TaskBench late(1, 90s);
+  const auto later = late.task.on(task_event::AttemptOver{lost}, Instant(100s));
+  CHECK(std::get<task_action::AnnounceRestart>(later.at(0)).delay == 90s);
+  CHECK_FALSE(std::get<task_action::AnnounceRestart>(later.at(0)).is_fenced);
+}
+
 TEST_CASE("max_restarts N gives N + 1 attempts and not one more") {
   TaskBench b(3);
   for (int restart = 1; restart <= 3; ++restart) {
