@@ -294,6 +294,8 @@ void ExperimentReader::read_values() {
                             : word == "continue" ? for_ever
                                                  : fields_.duration("on_launcher_loss");
   }
+  config_.blame_limit = static_cast<int>(fields_.integer("blame_limit").value_or(2));
+  config_.replaces_at_once = fields_.text("replace") == "at_once";
   if (fields_.text("leases") == "none") config_.leases = Leasing::none;
   if (fields_.text("network") == "none") config_.network = NetworkUse::none;
   config_.allow_busy = fields_.boolean("allow_busy");

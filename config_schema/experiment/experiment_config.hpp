@@ -274,6 +274,11 @@ struct ExperimentConfig {
   /// How long ranks continue without a launcher (`on_launcher_loss`): `brief_launcher_wait`, a
   /// time, or `for_ever`. Nothing: the first if the launcher is in the foreground, else the last.
   std::optional<std::chrono::milliseconds> launcher_wait;
+  /// In so many attempts a rank of a host may be the first to fail before the host is left out; 0:
+  /// in any number.
+  int blame_limit = 2;
+  /// A lost host is replaced although ranks may still run there (`replace: at_once`).
+  bool replaces_at_once = false;
   std::optional<std::uint64_t> log_limit;  ///< bytes of a rank's output that are kept
 
   WrittenKeys written;  ///< keys for the needs of a worker and a trial, and for where they run

@@ -287,6 +287,15 @@ constexpr Field how_it_ends[] = {
           "how long a host may be out of reach while its ranks run; 0: not at all"}
         .from(10)
         .to(86'400),
+    Field{"blame_limit", integer, train, "2",
+          "in how many attempts ranks of a host may fail first before it is left out, where other "
+          "hosts have room; 0: any number"}
+        .from(0)
+        .to(1'000),
+    Field{"replace", string, train, "proven",
+          "when a spare host takes the place of one that is lost: once the ranks there must have "
+          "ended, or at once, beside ranks that may still run there"}
+        .one_of("proven|at_once"),
     Field{"min_slots_per_trial", integer, train, "", "fewest slots that the trial may shrink to"}
         .from(0)
         .to(most_workers)

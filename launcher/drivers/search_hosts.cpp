@@ -2,6 +2,7 @@
 #include "launcher/drivers/search_hosts.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -64,6 +65,12 @@ std::optional<milliseconds> SearchHosts::leave_out(const std::string& host, Inst
   found->until = now + pause;
   find_left();
   return pause;
+}
+
+void SearchHosts::leave_out_for_good(const std::string& host) {
+  std::erase_if(left_out_, [&](const LeftOut& each) { return each.host == host; });
+  left_out_.push_back({host, std::numeric_limits<int>::max(), Instant::max()});
+  find_left();
 }
 
 void SearchHosts::hold(HostUse use, Instant now) {

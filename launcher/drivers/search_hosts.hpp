@@ -33,6 +33,8 @@ class SearchHosts {
 
   /// Excludes a host from now on and returns for how long; nothing: it was excluded already.
   std::optional<milliseconds> leave_out(const std::string& host, Instant now);
+  /// Excludes a host for as long as this object lives.
+  void leave_out_for_good(const std::string& host);
   /// Others hold this, or a part of it.
   void hold(HostUse use, Instant now);
   /// Ranks have started on this use of a host.

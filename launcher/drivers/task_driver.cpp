@@ -17,6 +17,8 @@ Connections::Timing timing_of(const ExperimentConfig& experiment) {
   Connections::Timing timing;
   timing.reconnect_window = experiment.reconnect_window;
   timing.launcher_wait = experiment.launcher_wait.value_or(brief_launcher_wait);
+  timing.stop_time = experiment.stop_notice + experiment.stop_grace;
+  timing.waits_for_proof = !experiment.replaces_at_once;
   return timing;
 }
 
@@ -36,7 +38,14 @@ std::vector<std::string> names_of(const std::vector<Host>& hosts) {
 }
 
 HostStreams::Supervisor supervisor_of(const TaskDriver::Work& work) {
-  return {work.resume ? work.resume->epoch : 1, work.launcher};
+  return {work.resume ? work.resume->epoch : 1, work.launcher,
+          work.is_search ? hosts_of(work).size() : work.plan.trial.hosts.size(),
+          work.plan.experiment.replaces_at_once};
+}
+
+// Where a task was moved to, nobody waits: its hosts are reached as at a launch.
+bool is_resumed_in_place(const TaskDriver::Work& work) {
+  return work.resume && (work.is_search || !work.resume->is_moved);
 }
 
 }  // namespace
@@ -48,7 +57,7 @@ TaskDriver::TaskDriver(Ports ports, Work work, Hooks hooks)
       context_{ports_.open_context != nullptr},
       connections_(
           names_of(hosts_of(work_)), timing_of(work_.plan.experiment),
-          work_.resume && work_.is_search ? 0 : static_cast<int>(work_.plan.trial.hosts.size())),
+          is_resumed_in_place(work_) ? 0 : static_cast<int>(work_.plan.trial.hosts.size())),
       journal_(ports_.journal, ports_.timers, work_.boot_id, work_.time,
                [this](const Error& why) { journal_failed(why); }),
       may_be_missing_(static_cast<std::size_t>(connections_.count())),
@@ -65,9 +74,8 @@ TaskDriver::TaskDriver(Ports ports, Work work, Hooks hooks)
                 [this](int host, const message::Displaced& by) { note_displacement(host, by); }},
                supervisor_of(work_)),
       deadline_(ports_.timers, [this] { tick(); }) {
-  const int hosts = static_cast<int>(work_.plan.trial.hosts.size());
   TrialWork first{work_.plan, work_.port_needs, work_.environment_of,
-                  TrialHosts::all(hosts).of_task(), work_.order};
+                  hosts_of_task(work_.plan.trial, connections_), work_.order};
   first.is_left = work_.resume.has_value();
   make_trial(std::move(first), nullptr);
 }
@@ -113,10 +121,8 @@ void TaskDriver::write_decisions(journal_record::SearchDecided decided,
 
 void TaskDriver::start() {
   is_reaching_ = work_.resume.has_value();
-  // Where a task was moved to, nobody waits: its hosts are reached as at a launch.
-  const bool begins_elsewhere = work_.resume && work_.resume->is_moved && !work_.is_search;
-  if (work_.resume && !begins_elsewhere) return resume();
-  if (begins_elsewhere)
+  if (is_resumed_in_place(work_)) return resume();
+  if (work_.resume)
     first().load_replay(*work_.resume);
   else
     journal_.write(journal_record::Supervised{1}, JournalWriter::Durable::no);

@@ -99,6 +99,8 @@ class TaskDriver final : private TrialOwner {
   /// attempt is waited for after a take-over.
   bool has_run() const { return first().run() != nullptr; }
   const Run& run() const { return *first().run(); }
+  /// The hosts of its last attempt.
+  const TrialHosts& hosts() const { return first().hosts(); }
   bool over() const { return outcome_.has_value(); }
   /// The supervisor that has taken the task over; null: none.
   const Displacement* displacement() const { return displacement_ ? &*displacement_ : nullptr; }
@@ -111,7 +113,7 @@ class TaskDriver final : private TrialOwner {
   /// The hosts that have not confirmed that nothing of the task is left: ranks, or an agent that
   /// waits indefinitely for another launcher.
   std::vector<int> unsettled_hosts() const {
-    return streams_.unsettled_hosts(connections_.waits_for_ever());
+    return streams_.unsettled_hosts(connections_.do_agents_wait_for_ever());
   }
 
  private:

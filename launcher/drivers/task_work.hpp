@@ -45,8 +45,19 @@ struct TaskResumption {
   bool is_moved = false;
 };
 
+/// Where another attempt of a trial runs.
+struct NextPlace {
+  std::shared_ptr<const Plan> plan;  ///< of the same trial, with as many ranks
+  PortNeeds port_needs;
+  std::function<std::vector<EnvironmentEntry>(int rank, int attempt)> environment_of;
+  /// Hosts that have failed the attempt before had not failed any before: it does not count.
+  bool is_first_failure = false;
+  std::vector<std::string> left_out = {};  ///< a line for each host that is left out from now on
+};
+
 /// What a task executes: its first trial, which may be the only one.
 struct TaskWork {
+  /// Of its last attempt, when resuming; else of its first.
   const Plan& plan;
   std::string task_id;
   PortNeeds port_needs;
@@ -62,9 +73,12 @@ struct TaskWork {
   EventTime* time = nullptr;  ///< clock of the recorded times
   /// The order of its tickets, if it has waited for its leases.
   std::optional<TicketOrder> order = {};
-  /// All hosts that its trials may use, those of the first trial first, in their order; empty: the
-  /// task has one trial.
+  /// All hosts that its trials may use, those of the first attempt first, in their order; empty:
+  /// those of the plan.
   std::vector<Host> hosts = {};
+  /// With one trial: asked at the end of an attempt that another one may follow. Nothing: that one
+  /// runs where this one ran.
+  std::function<std::optional<NextPlace>(const RunOutcome& outcome)> next_place = {};
   /// With one trial, the trial checks `max_runtime`; in a search, the search driver does, for all
   /// trials.
   bool is_search = false;
@@ -95,6 +109,9 @@ struct TaskDisplacement {
 
 /// Reports about a task. They are called from inside calls to the driver or the ports.
 struct TaskHooks {
+  /// The next attempt is to run here (`TaskWork::next_place`). Before that this is called again
+  /// with `is_begun`, just before `on_attempt`; not if the task ends before.
+  std::function<void(const Plan& plan, bool is_begun)> on_moved_to = [](const Plan&, bool) {};
   /// Called before anything of this attempt happens; not for the first attempt. `begun`: when its
   /// beginning was recorded, if the task has a clock for that.
   std::function<void(int attempt, std::optional<milliseconds> begun)> on_attempt =

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "config_schema/hosts/host_fold.hpp"
 #include "launcher/lease/trial_leases.hpp"
@@ -65,26 +67,37 @@ CpuBindingRule cpu_binding_of(const ExperimentConfig& experiment, const Trial& t
 
 }  // namespace
 
+std::vector<int> hosts_of_task(const Trial& trial, const Connections& connections) {
+  std::unordered_map<std::string_view, int> numbers;
+  for (int host = 0; host < connections.count(); ++host)
+    numbers.emplace(connections.name(host), host);
+  std::vector<int> hosts;
+  for (const PlannedHost& planned : trial.hosts) hosts.push_back(numbers.at(planned.host.name));
+  return hosts;
+}
+
 TrialDriver::TrialDriver(Means means, const TaskWork& task, TrialWork work, const TaskHooks& hooks,
                          TrialOwner& owner)
     : means_(means),
       common_(task),
-      work_(std::move(work)),
       hooks_(hooks),
       owner_(owner),
-      trial_(work_.plan.trial),
-      hosts_(work_.hosts, means.connections.count()),
-      leases_(leases_of_hosts(work_, common_.launcher)),
-      task_(task_of(common_, work_)),
-      log_watch_(work_.plan.experiment.log_policies),
-      printed_reports_(work_.plan.experiment.metrics.patterns) {}
+      place_(std::make_unique<Place>(std::move(work), means.connections.count(), task.launcher)),
+      task_(task_of(common_, this->work())),
+      log_watch_(plan().experiment.log_policies),
+      printed_reports_(plan().experiment.metrics.patterns) {}
+
+TrialDriver::Place::Place(TrialWork done, int hosts_of_task, const std::string& launcher)
+    : work(std::move(done)),
+      hosts(work.hosts, hosts_of_task),
+      leases(leases_of_hosts(work, launcher)) {}
 
 void TrialDriver::start() { feed(task_event::Begin{}); }
 
 // If all ranks have ended without a failure, this attempt is the last one, except for a very late
 // failure.
 void TrialDriver::handle(HostNews news) {
-  std::visit([this](auto& each) { each.host = hosts_.node_of(each.host); }, news);
+  std::visit([this](auto& each) { each.host = hosts().node_of(each.host); }, news);
   feed(RunEvent(news));
   report_start(news);
   const auto* said = std::get_if<host_news::Said>(&news);
@@ -95,7 +108,7 @@ void TrialDriver::handle(HostNews news) {
   if (run_->has_failed() && task_.may_restart())
     means_.output.expect_another(of());
   else
-    owner_.expect_end(trial_.trial);
+    owner_.expect_end(trial().trial);
 }
 
 void TrialDriver::tick() {
@@ -127,8 +140,41 @@ void TrialDriver::settle() {
     end.is_hopeless = std::exchange(is_hopeless_, false);
     end.is_unrecorded = means_.journal.trouble().has_value();
     end.is_moved = is_moving_ && !end.succeeded;
+    look_for_place(end);
     feed(task_event::AttemptOver{end});
   }
+}
+
+// Where a host has failed before any rank was told to start, the attempt does not count, unless all
+// such hosts had failed before: that bounds it.
+void TrialDriver::look_for_place(AttemptEnd& end) {
+  next_place_.reset();
+  if (!common_.next_place || end.succeeded || end.is_moved || !stops_.empty()) return;
+  const RunOutcome& outcome = run_->outcome();
+  const auto next = common_.next_place(outcome);
+  if (!next) return;
+  const bool counts =
+      outcome.were_told_to_start || task_.restarts() == 0 || !next->is_first_failure;
+  if (counts && !task_.may_restart()) return;
+  TrialWork work{*next->plan,
+                 next->port_needs,
+                 next->environment_of,
+                 hosts_of_task(next->plan->trial, means_.connections),
+                 this->work().order,
+                 next->plan,
+                 this->work().first_attempt,
+                 this->work().is_left};
+  auto place =
+      std::make_unique<const Place>(std::move(work), means_.connections.count(), common_.launcher);
+  Instant ranks_end_by{0};
+  for (const int host : hosts().of_task())
+    if (!place->hosts.is_on(host))
+      ranks_end_by = std::max(ranks_end_by, means_.connections.ranks_end_by(host));
+  if (ranks_end_by == Instant::max()) return;
+  left_out_ = next->left_out;
+  end.is_moved = !counts;
+  end.fence = std::max(std::chrono::ceil<milliseconds>(ranks_end_by - now()), milliseconds(0));
+  next_place_ = std::move(place);
 }
 
 std::optional<Instant> TrialDriver::next_deadline() const {
@@ -138,19 +184,19 @@ std::optional<Instant> TrialDriver::next_deadline() const {
 
 RunOutcome TrialDriver::outcome(std::optional<int> signal) const {
   RunOutcome outcome = run_ ? run_->outcome() : RunOutcome();
-  outcome.ranks.resize(trial_.ranks.size());
+  outcome.ranks.resize(trial().ranks.size());
   if (signal) interrupt(outcome, *signal);
   return outcome;
 }
 
 bool TrialDriver::uses(int host) const {
-  if (!hosts_.is_on(host) || !run_ || run_->over()) return false;
-  const HostState state = run_->host_state(hosts_.node_of(host));
+  if (!hosts().is_on(host) || !run_ || run_->over()) return false;
+  const HostState state = run_->host_state(hosts().node_of(host));
   return state != HostState::finished && state != HostState::failed;
 }
 
 Instant TrialDriver::time_of(int host, Instant at, Instant now) const {
-  return run_ ? run_->time_of(hosts_.node_of(host), at, now) : now;
+  return run_ && hosts().is_on(host) ? run_->time_of(hosts().node_of(host), at, now) : now;
 }
 
 void TrialDriver::feed(const RunEvent& event) {
@@ -225,7 +271,7 @@ void TrialDriver::report_ignored_lines() {
 
 void TrialDriver::matched(const std::vector<PolicyMatch>& matches, int attempt) {
   for (const PolicyMatch& match : matches) {
-    const LogPolicy& policy = work_.plan.experiment.log_policies[match.policy];
+    const LogPolicy& policy = plan().experiment.log_policies[match.policy];
     if (policy.cancels_retries) note_hopeless(attempt);
     hooks_.on_match(policy, match);
   }
@@ -255,7 +301,8 @@ void TrialDriver::end_watches(int attempt) {
 void TrialDriver::perform(const task_action::BeginAttempt& action) {
   journal_record::AttemptBegun begun{action.number};
   if (common_.time != nullptr) begun_ = common_.time->now_ms();
-  if (common_.is_search) begun.place = place_of(trial_);
+  if (common_.is_search || common_.next_place)
+    begun.place = place_of(next_place_ ? next_place_->plan().trial : trial());
   const bool is_first_of_all = action.number == 0 && is_first();
   if (is_first_of_all) {
     write(begun, JournalWriter::Durable::no);
@@ -278,9 +325,9 @@ void TrialDriver::begin_written_attempt() {
 
 Run::Rules TrialDriver::run_rules() const {
   Run::Rules rules;
-  rules.ports = work_.port_needs;
-  rules.stop_notice = work_.plan.experiment.stop_notice;
-  rules.stop_grace = work_.plan.experiment.stop_grace;
+  rules.ports = work().port_needs;
+  rules.stop_notice = plan().experiment.stop_notice;
+  rules.stop_grace = plan().experiment.stop_grace;
   const bool is_first = task_.restarts() == 0;
   // A host that has the context does not ask for it again.
   if (means_.context.travels)
@@ -289,13 +336,15 @@ Run::Rules TrialDriver::run_rules() const {
   // Hosts keep the facts about their ranks until the end is recorded.
   if (means_.journal.is_kept()) rules.hosts = Run::Hosts::kept;
   if (task_.may_restart()) rules.hosts = is_first ? Run::Hosts::kept : Run::Hosts::kept_always;
+  // An attempt that does not count may follow.
+  if (common_.next_place && !is_first && stops_.empty()) rules.hosts = Run::Hosts::kept_always;
   if (owner_.expects_trials()) rules.hosts = Run::Hosts::kept_always;
   rules.of = of();
   rules.task_id = common_.task_id;
-  rules.looks_for_networks = looks_for_networks(work_.plan);
-  for (const LeaseRequest& request : leases_) {
+  rules.looks_for_networks = looks_for_networks(plan());
+  for (const LeaseRequest& request : place_->leases) {
     rules.holds.push_back(!request.wants.empty());
-    if (may_have_gpus(request)) rules.gpu_wait = work_.plan.experiment.gpu_wait.limit;
+    if (may_have_gpus(request)) rules.gpu_wait = plan().experiment.gpu_wait.limit;
   }
   return rules;
 }
@@ -306,35 +355,50 @@ void TrialDriver::begin_attempt() {
   go_ = Go::not_wanted;
   awaiting_go_.clear();
   end_watches(number - 1);  // a lost host may have sent more output of the previous attempt
-  means_.streams.begin_attempt(of(), trial_, hosts_);
-  run_.emplace(trial_, TrialConnections(means_.connections, hosts_), run_rules());
-  const bool is_first_of_all = number == 0 && is_first() && !work_.is_left;
+  const std::unique_ptr<const Place> before =
+      next_place_ ? std::exchange(place_, std::move(next_place_)) : nullptr;
+  means_.streams.begin_attempt(of(), trial(), hosts());
+  run_.emplace(trial(), TrialConnections(means_.connections, hosts()), run_rules());
+  if (before) has_moved(*before);
+  const bool is_first_of_all = number == 0 && is_first() && !work().is_left;
   if (is_first_of_all) return;
-  if (number > 0 || work_.is_left) hooks_.on_attempt(number, begun_);
+  if (number > 0 || work().is_left) hooks_.on_attempt(number, begun_);
   if (means_.journal.trouble()) feed(run_event::StartForbidden{*means_.journal.trouble()});
   if (means_.context.failure) feed(run_event::ContextFailed{*means_.context.failure});
   for (const int signal : stops_) feed(run_event::StopRequested{signal});
   if (has_run_ended_) return;
-  for (int node = 0; node < hosts_.count(); ++node) {
-    request_host(node);
+  for (int node = 0; node < hosts().count(); ++node) {
+    request_host(of_task(node));
     if (means_.connections.is_up(of_task(node))) feed(host_news::Up{node});
   }
 }
 
-// Lost hosts are already looked for during the delay.
+// Hosts of the attempt before that have no part in this one.
+void TrialDriver::has_moved(const Place& before) {
+  for (const int host : before.hosts.of_task())
+    if (!hosts().is_on(host) && means_.connections.is_expected(host))
+      owner_.dismiss_host(trial().trial, host);
+  hooks_.on_moved_to(plan(), true);
+}
+
+// Lost hosts are already looked for during the delay, and so are those that take their place.
 void TrialDriver::perform(const task_action::AnnounceRestart& action) {
   hooks_.on_restart(action);
   if (is_moving_) return;
-  for (int node = 0; node < hosts_.count(); ++node) request_host(node);
+  if (next_place_) {
+    for (const std::string& line : left_out_) hooks_.on_note(line);
+    hooks_.on_moved_to(next_place_->plan(), false);
+  }
+  for (const int host : (next_place_ ? *next_place_ : *place_).hosts.of_task()) request_host(host);
 }
 
 message::Prepare TrialDriver::prepare_message(int node) const {
-  const PlannedHost& planned = trial_.hosts[static_cast<std::size_t>(node)];
-  const ExperimentConfig& experiment = work_.plan.experiment;
+  const PlannedHost& planned = trial().hosts[static_cast<std::size_t>(node)];
+  const ExperimentConfig& experiment = plan().experiment;
   message::Prepare prepare;
   prepare.of = of();
   prepare.task_id = common_.task_id;
-  prepare.hold_ports = held_ports(work_.port_needs, trial_, node);
+  prepare.hold_ports = held_ports(work().port_needs, trial(), node);
   prepare.files = run_files(experiment);
   prepare.stop_signal = signal_number(experiment.stop_signal).value_or(prepare.stop_signal);
   prepare.stop_notice = experiment.stop_notice;
@@ -344,18 +408,18 @@ message::Prepare TrialDriver::prepare_message(int node) const {
   prepare.spool = {most_spooled, experiment.spool_overflow == SpoolOverflow::drop};
   if (means_.streams.is_remote(of_task(node))) prepare.output_packing = OutputPacking::lz4;
   if (means_.context.delivery) prepare.context = means_.context.delivery->context();
-  if (trial_.hosts.size() > 1) prepare.interface = planned.host.interface;
-  prepare.wants_networks = looks_for_networks(work_.plan);
-  prepare.leases = leases_[static_cast<std::size_t>(node)];
+  if (trial().hosts.size() > 1) prepare.interface = planned.host.interface;
+  prepare.wants_networks = looks_for_networks(plan());
+  prepare.leases = place_->leases[static_cast<std::size_t>(node)];
   // On a restart the task comes before all waiting tasks for what it held, also with a new agent,
   // which holds nothing yet.
   if (task_.restarts() > 0) prepare.leases.order = TicketOrder{0, 0, common_.task_id};
-  prepare.cpu_binding = cpu_binding_of(experiment, trial_, planned);
+  prepare.cpu_binding = cpu_binding_of(experiment, trial(), planned);
   prepare.gpu_wait = experiment.gpu_wait;
-  prepare.checkpoint_directory = checkpoint_directory(experiment, common_.task_id, trial_.trial);
+  prepare.checkpoint_directory = checkpoint_directory(experiment, common_.task_id, trial().trial);
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
     prepare.ranks.push_back({rank, experiment.entrypoint, common_.working_directory,
-                             work_.environment_of(rank, task_.attempt())});
+                             work().environment_of(rank, task_.attempt())});
     prepare.ranks.back().setup = experiment.setup;
     fill_in_checkpoints(prepare.ranks.back().environment, prepare.checkpoint_directory);
   }
@@ -443,40 +507,39 @@ void TrialDriver::perform(const run_action::AllStarted&) {
 // Warns about hosts on which logind ends ranks with the login, if ranks should outlive a lost
 // connection.
 void TrialDriver::report_logins() {
-  const ExperimentConfig& experiment = work_.plan.experiment;
+  const ExperimentConfig& experiment = plan().experiment;
   const bool is_patient =
       experiment.reconnect_window > milliseconds(0) ||
       experiment.launcher_wait.value_or(brief_launcher_wait) > brief_launcher_wait;
-  std::vector<std::string> hosts;
-  for (int node = 0; node < hosts_.count(); ++node)
+  std::vector<std::string> names;
+  for (int node = 0; node < hosts().count(); ++node)
     if (is_patient && means_.streams.is_remote(of_task(node)) && run_->ends_with_login(node))
-      hosts.push_back(trial_.hosts[static_cast<std::size_t>(node)].host.name);
-  if (hosts.empty()) return;
+      names.push_back(trial().hosts[static_cast<std::size_t>(node)].host.name);
+  if (names.empty()) return;
   hooks_.on_note(
       fmt::format("warning: no rank on {} outlives a lost connection: logind there kills what a "
                   "login has started when it ends; 'KillUserProcesses=no' in its logind.conf "
                   "spares them",
-                  summarize_hosts(hosts)));
+                  summarize_hosts(names)));
 }
 
 void TrialDriver::perform(const run_action::Stopping& action) {
   feed(task_event::AttemptFailing{});
   const bool is_last = !task_.may_restart();
-  if (is_last) owner_.expect_end(trial_.trial);
+  if (is_last) owner_.expect_end(trial().trial);
   hooks_.on_stopping(action.why, is_last);
 }
 
 // The callback may come after this trial is gone.
 void TrialDriver::write(JournalRecord record, JournalWriter::Durable durable,
                         std::function<void()> then) {
-  means_.journal.write_of(trial_.trial, std::move(record), durable,
+  means_.journal.write_of(trial().trial, std::move(record), durable,
                           [alive = std::weak_ptr(alive_), then = std::move(then)] {
                             if (then && !alive.expired()) then();
                           });
 }
 
-void TrialDriver::request_host(int node) {
-  const int host = of_task(node);
+void TrialDriver::request_host(int host) {
   means_.connections.want(host, now());
   if (!means_.connections.is_expected(host))
     owner_.carry_out(means_.connections.recover(host, now()));
@@ -491,22 +554,22 @@ void TrialDriver::perform(const run_action::LetGo& action) {
 }
 
 void TrialDriver::perform(const run_action::Dismiss& action) {
-  owner_.dismiss_host(trial_.trial, of_task(action.host));
+  owner_.dismiss_host(trial().trial, of_task(action.host));
 }
 
 void TrialDriver::perform(const run_action::Keep& action) {
-  owner_.keep_host(trial_.trial, of_task(action.host));
+  owner_.keep_host(trial().trial, of_task(action.host));
 }
 
 // Metrics in these logs were counted already. A match of a log policy may not have been reported,
 // and a reported one may not have been recorded.
 void TrialDriver::load_replay(TaskResumption& resumption) {
-  const TrialReplay& replay = resumption.replay.trials.at(trial_.trial);
-  TrialLeft& left = resumption.left[trial_.trial];
+  const TrialReplay& replay = resumption.replay.trials.at(trial().trial);
+  TrialLeft& left = resumption.left[trial().trial];
   is_hopeless_ = replay.is_hopeless;
-  means_.streams.adopt_attempt({trial_.trial, replay.attempt}, trial_, hosts_,
+  means_.streams.adopt_attempt({trial().trial, replay.attempt}, trial(), hosts(),
                                std::move(left.positions));
-  const auto& policies = work_.plan.experiment.log_policies;
+  const auto& policies = plan().experiment.log_policies;
   for (const std::size_t policy : left.known_matches) {
     log_watch_.know(policy);
     if (policies[policy].cancels_retries) note_hopeless(replay.attempt);
@@ -521,7 +584,7 @@ void TrialDriver::load_replay(TaskResumption& resumption) {
 }
 
 void TrialDriver::adopt_run(const Replay& task) {
-  const TrialReplay& replay = task.trials.at(trial_.trial);
+  const TrialReplay& replay = task.trials.at(trial().trial);
   Run::Adopted known;
   known.go = replay.go;
   known.started_at = replay.started_at;
@@ -530,8 +593,8 @@ void TrialDriver::adopt_run(const Replay& task) {
   known.stop_signals = task.stop_signals;
   known.stopped_at = task.stopped_at;
   go_ = Go::allowed;
-  for (int node = 0; node < hosts_.count(); ++node) means_.streams.adopt_ranks(of_task(node));
-  run_.emplace(trial_, TrialConnections(means_.connections, hosts_), run_rules());
+  for (int node = 0; node < hosts().count(); ++node) means_.streams.adopt_ranks(of_task(node));
+  run_.emplace(trial(), TrialConnections(means_.connections, hosts()), run_rules());
   for (const RunAction& action : run_->adopt(known, now()))
     std::visit([this](const auto& a) { perform(a); }, action);
 }

@@ -63,6 +63,9 @@ class TrialOwner {
   ~TrialOwner() = default;
 };
 
+/// The hosts of this trial, by node rank, as hosts of the task.
+std::vector<int> hosts_of_task(const Trial& trial, const Connections& connections);
+
 /// Carries out one trial over the connections of its task: its attempts, in sequence. Feeds `Run`
 /// and `Task` with events and carries out their actions; decides nothing.
 class TrialDriver {
@@ -115,10 +118,10 @@ class TrialDriver {
   std::optional<Instant> next_deadline() const;
 
   const Task& task() const { return task_; }
-  const TrialHosts& hosts() const { return hosts_; }
-  const Trial& trial() const { return trial_; }
+  const TrialHosts& hosts() const { return place_->hosts; }
+  const Trial& trial() const { return place_->plan().trial; }
   /// The running attempt, as agents know it.
-  AttemptId of() const { return {trial_.trial, task_.attempt()}; }
+  AttemptId of() const { return {trial().trial, task_.attempt()}; }
   /// Whether the trial has ranks on this host, is about to, or may have.
   bool uses(int host) const;
   /// The last attempt; null: none yet, or the next attempt is waited for after a take-over.
@@ -136,7 +139,7 @@ class TrialDriver {
   void write(JournalRecord record, JournalWriter::Durable durable,
              std::function<void()> then = nullptr);
   void begin_attempt();
-  void request_host(int node);
+  void request_host(int host);
   void allow_start();
   void send_go(int node);
   void report_logins();
@@ -164,26 +167,40 @@ class TrialDriver {
   void perform(const task_action::AnnounceRestart& action);
   void perform(const task_action::EndRuntime&) { owner_.end_runtime(); }
   void perform(const task_action::End& action) {
-    owner_.trial_ends(trial_.trial, action, last_end_);
+    owner_.trial_ends(trial().trial, action, last_end_);
   }
 
   Instant now() const { return means_.timers.now(); }
-  int of_task(int node) const { return hosts_.of_task(node); }
+  int of_task(int node) const { return hosts().of_task(node); }
+  const TrialWork& work() const { return place_->work; }
+  const Plan& plan() const { return place_->work.plan; }
   Run::Rules run_rules() const;
   message::Prepare prepare_message(int node) const;
   void refuse_prepare(int node, std::string what, std::string hint);
 
+  /// Where its attempts run.
+  struct Place {
+    Place(TrialWork done, int hosts_of_task, const std::string& launcher);
+
+    const Plan& plan() const { return work.plan; }
+
+    const TrialWork work;
+    const TrialHosts hosts;
+    const std::vector<LeaseRequest> leases;  ///< by node rank
+  };
+  void look_for_place(AttemptEnd& end);
+  void has_moved(const Place& before);
+
   // Whether its hosts are reached for the first time, and for this trial.
-  bool is_first() const { return &work_.plan == &common_.plan; }
+  bool is_first() const { return &plan() == &common_.plan; }
 
   Means means_;
   const TaskWork& common_;
-  const TrialWork work_;
   const TaskHooks& hooks_;
   TrialOwner& owner_;
-  const Trial& trial_;
-  const TrialHosts hosts_;
-  const std::vector<LeaseRequest> leases_;  ///< by node rank
+  std::unique_ptr<const Place> place_;
+  std::unique_ptr<const Place> next_place_;  ///< of the next attempt, if it is another one
+  std::vector<std::string> left_out_;        ///< lines about hosts that are not part of that
   Task task_;
   LogWatch log_watch_;
   MetricsWatch metrics_watch_;

@@ -35,14 +35,20 @@ std::vector<Host> trial_hosts(const Trial& trial) {
   return hosts;
 }
 
+bool may_move(const ExperimentConfig& experiment) { return experiment.max_restarts > 0; }
+
 std::vector<Host> task_hosts(const HostInventory& inventory, const Plan& plan) {
   std::vector<Host> hosts = trial_hosts(plan.trial);
-  if (!plan.trials) return hosts;
+  if (!plan.trials && !may_move(plan.experiment)) return hosts;
   std::set<std::string> names;
   for (const Host& host : hosts) names.insert(host.name);
   for (const Host& host : inventory.hosts)
     if (!names.contains(host.name)) hosts.push_back(host);
   return hosts;
+}
+
+std::vector<Host> recorded_hosts(const HostInventory& inventory, const Plan& plan) {
+  return plan.trials ? task_hosts(inventory, plan) : trial_hosts(plan.trial);
 }
 
 }  // namespace train

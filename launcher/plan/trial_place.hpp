@@ -32,7 +32,12 @@ TrialPlace place_of(const Trial& trial);
 std::vector<std::string> host_names(const TrialPlace& place);
 std::vector<std::string> host_names(const Trial& trial);
 std::vector<Host> trial_hosts(const Trial& trial);
-/// All hosts that a task may run on: those of its plan first; for a search also all others.
+/// Whether an attempt may run on other hosts than the one before.
+bool may_move(const ExperimentConfig& experiment);
+/// All hosts that a task may run on: those of its plan first; for a search, and for a task that may
+/// move, also all others.
 std::vector<Host> task_hosts(const HostInventory& inventory, const Plan& plan);
+/// The hosts that a task is recorded with: those of its plan; for a search all of `task_hosts`.
+std::vector<Host> recorded_hosts(const HostInventory& inventory, const Plan& plan);
 
 }  // namespace train

@@ -31,7 +31,7 @@ class TaskStore {
   /// Records a new task and marks this process as its launcher until the process ends or an update
   /// makes the task final. The id must be new.
   virtual Result<void> create(const TaskRecord& task) = 0;
-  /// Changes state, times, ranks, attempts, cause and exit code of a task that this process
+  /// Changes state, times, hosts, ranks, attempts, cause and exit code of a task that this process
   /// created. If a final state cannot be recorded, the error says what became of it; the call may
   /// be repeated.
   virtual Result<void> update(const TaskRecord& task) = 0;

@@ -37,6 +37,8 @@ TEST_CASE("an experiment has the documented defaults") {
   CHECK(config.stop_notice == 0s);
   CHECK(config.stop_grace == 10s);
   CHECK(config.reconnect_window == 60s);
+  CHECK(config.blame_limit == 2);
+  CHECK_FALSE(config.replaces_at_once);
   CHECK(config.restart_delay == 1s);
   CHECK_FALSE(config.spool_overflow);
   CHECK_FALSE(config.launcher_wait);
@@ -83,6 +85,8 @@ stop_signal: SIGUSR1
 stop_notice: 90s
 stop_grace: 500ms
 reconnect_window: 0
+replace: at_once
+blame_limit: 0
 max_restarts: 0
 restart_delay: 2m
 on_launcher_loss: 90m
@@ -117,6 +121,8 @@ spool_overflow: block
   CHECK(config.stop_notice == 90s);
   CHECK(config.stop_grace == 500ms);
   CHECK(config.reconnect_window == 0s);
+  CHECK(config.blame_limit == 0);
+  CHECK(config.replaces_at_once);
   CHECK(config.restart_delay == 120s);
   CHECK(config.launcher_wait == 90min);
   CHECK(config.spool_overflow == SpoolOverflow::block);

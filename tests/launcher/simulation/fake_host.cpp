@@ -46,14 +46,12 @@ std::string report_bytes(int rank, std::uint64_t place, std::uint64_t size) {
 }
 
 FakeHost::FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index,
-                   int first_rank, Readiness& readiness, const KeptLogs& logs,
-                   std::vector<std::string>& complaints)
+                   Readiness& readiness, const KeptLogs& logs, std::vector<std::string>& complaints)
     : time_(time),
       chance_(chance),
       scenario_(scenario),
       index_(index),
       script_(scenario.hosts[static_cast<std::size_t>(index)]),
-      first_rank_(first_rank),
       readiness_(readiness),
       logs_(logs),
       complaints_(complaints),
@@ -394,7 +392,8 @@ void FakeHost::perform(const agent_action::CheckHost& action) {
 void FakeHost::perform(const agent_action::ProbeHosts& action) {
   agent_event::HostsProbed probed{{}, action.of};
   for (const ProbeTarget& target : action.targets) {
-    if (target.addresses != std::vector{address_of(target.host)})
+    const auto host = std::next(places(action.of).begin(), target.host)->first;
+    if (target.addresses != std::vector{address_of(host)})
       complaints_.push_back("a host is looked for at addresses that are not its own");
     const bool is_untried = !action.is_thorough && chance_.one_in(4);
     probed.results.push_back(
@@ -413,6 +412,19 @@ void FakeHost::perform(const agent_action::EndLeases& action) {
       complaints_.push_back("the slots of a trial were let go while something of it ran");
 }
 
+const std::map<int, int>& FakeHost::places(AttemptId of) const {
+  return std::prev(readiness_.first_ranks.upper_bound(of.attempt))->second;
+}
+
+int FakeHost::first_rank(AttemptId of) const { return places(of).at(index_); }
+
+// What is left of another attempt, on a machine that runs.
+bool FakeHost::has_others_than(AttemptId of) const {
+  if (dead() || frozen()) return false;
+  return std::any_of(processes_.begin(), processes_.end(),
+                     [&](const auto& each) { return each.first.of != of && each.second.alive; });
+}
+
 void FakeHost::perform(const agent_action::StartRank& action) {
   const RankOfAttempt id{action.of, action.rank};
   if (processes_.contains(id)) complaints_.push_back("a rank was started twice");
@@ -422,9 +434,12 @@ void FakeHost::perform(const agent_action::StartRank& action) {
   for (const auto& [other, process] : processes_)
     if (other.rank == id.rank && (process.alive || process.orphan_alive))
       complaints_.push_back("a rank was started while it ran in another attempt");
+  for (const FakeHost& host : *readiness_.all)
+    if (host.has_others_than(action.of))
+      complaints_.push_back("a rank was started while another attempt ran elsewhere");
   if (static_cast<int>(readiness_.ready[id.of].size()) < readiness_.hosts)
     complaints_.push_back("a rank was started before every host was ready");
-  const RankScript& script = script_.ranks[static_cast<std::size_t>(id.rank - first_rank_)];
+  const RankScript& script = script_.ranks[static_cast<std::size_t>(id.rank - first_rank(id.of))];
   FakeProcess& process = processes_[id];
   process.script = &script;
   blocked_for(script_.start_delay, id.of);
@@ -471,7 +486,8 @@ void FakeHost::check_command(const RankOfAttempt& id) {
   std::vector<std::string> workers;
   for (const auto& [host, held] : readiness_.ports[id.of]) {
     auto port = held.begin();
-    if (scenario_.ports.rendezvous && host == 0) rendezvous = *port++;
+    if (scenario_.ports.rendezvous && host == readiness_.ports[id.of].begin()->first)
+      rendezvous = *port++;
     if (scenario_.ports.megascale_host == host) megascale = *port++;
     const std::string address = readiness_.hosts == 1 ? "127.0.0.1" : address_of(host);
     for (; port != held.end(); ++port) workers.push_back(address + ":" + std::to_string(*port));
@@ -628,7 +644,7 @@ void FakeHost::perform(const agent_action::KillTree& action) {
   killing_.insert(action.of);
   for (auto& [id, process] : processes_)
     if (id.of == action.of) kill(id, process);
-  if (script_.floods) flood({action.of, first_rank_});
+  if (script_.floods) flood({action.of, first_rank(action.of)});
   later(chance_.up_to(2ms), [this, of = action.of] { tree_killed_if_so(of); });
   later(kill_limit, [this, of = action.of] { kill_given_up(of); });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -67,9 +68,14 @@ inline RankOfAttempt source_of(const OutputChunk& chunk) {
   return {chunk.of, chunk.rank, chunk.stream == OutputStream::metrics};
 }
 
+class FakeHost;
+
 /// What all hosts share: to see that none starts early, and what its ranks must be told.
 struct Readiness {
-  int hosts = 0;
+  int hosts = 0;  ///< that an attempt has
+  /// By attempt from which it holds: the first rank of each host that has ranks.
+  std::map<int, std::map<int, int>> first_ranks = {};
+  const std::deque<FakeHost>* all = nullptr;
   std::map<AttemptId, std::set<int>> ready = {};  ///< hosts that were, in each attempt
   std::map<AttemptId, std::map<int, std::vector<int>>> ports = {};  ///< that each host holds
 };
@@ -80,7 +86,7 @@ inline std::string address_of(int host) { return "10.0.0." + std::to_string(host
 /// A host: the real Agent, driven as its process drives it, over a table of fake processes.
 class FakeHost {
  public:
-  FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index, int first_rank,
+  FakeHost(VirtualTime& time, Chance& chance, const Scenario& scenario, int index,
            Readiness& readiness, const KeptLogs& logs, std::vector<std::string>& complaints);
 
   /// A connection is open; frames of the agent go into `to_supervisor`.
@@ -94,6 +100,7 @@ class FakeHost {
   bool reachable() const;
   /// Crashed, or frozen for good: it does nothing any more, and nothing can be said of it.
   bool dead() const;
+  bool has_others_than(AttemptId of) const;
   bool frozen() const { return script_.has_fault(HostFault::freeze, time_.now()); }
   bool was_connected() const { return last_link_ > 0; }
   /// What it says of itself when it is asked for an agent that is not there.
@@ -113,6 +120,8 @@ class FakeHost {
   bool has_stuck() const;
 
  private:
+  const std::map<int, int>& places(AttemptId of) const;
+  int first_rank(AttemptId of) const;
   struct Link;
   void later(nanoseconds delay, std::function<void()> what);
   void when_awake(std::function<void()> what);
@@ -183,7 +192,6 @@ class FakeHost {
   const Scenario& scenario_;
   int index_;
   const HostScript& script_;
-  int first_rank_;
   Readiness& readiness_;
   const KeptLogs& logs_;
   std::vector<std::string>& complaints_;

@@ -30,8 +30,7 @@ std::string of_host(int host) { return " (host " + std::to_string(host) + ")"; }
 }  // namespace
 
 const FakeProcess* World::process(int rank) const {
-  const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
-  return hosts_[static_cast<std::size_t>(host)].process(rank);
+  return hosts_[static_cast<std::size_t>(host_of(rank))].process(rank);
 }
 
 std::vector<std::string> World::broken_promises() const {
@@ -62,16 +61,19 @@ void World::check_losses() {
   const auto& leftovers = run().outcome().leftovers;
   for (; losses_seen_ < leftovers.size(); ++losses_seen_) {
     const Leftover& lost = leftovers[losses_seen_];
-    const FakeHost& fake = hosts_[static_cast<std::size_t>(lost.host)];
+    const int host = driver().hosts().of_task(lost.host);
+    const FakeHost& fake = hosts_[static_cast<std::size_t>(host)];
     if (!is_proof(lost.why) || fake.dead() || fake.frozen()) continue;
     if (fake.alive() > 0)
-      complaints_.push_back("a host is lost, and its ranks live" + of_host(lost.host));
+      complaints_.push_back("a host is lost, and its ranks live" + of_host(host));
   }
 }
 
 // The network is back for two seconds.
 void World::check_flow(int host, Instant healed) {
-  const int rank = trial_.hosts[static_cast<std::size_t>(host)].first_rank;
+  const int node = driver().hosts().node_of(host);
+  if (node == TrialHosts::elsewhere) return;
+  const int rank = trial().hosts[static_cast<std::size_t>(node)].first_rank;
   if (driver().over() || !process(rank)->alive) return;
   if (now().output.last_taken(rank) < healed)
     complaints_.push_back("output does not flow two seconds after the network is back" +
@@ -108,11 +110,16 @@ void World::check_end(Lines& broken) const {
   const nanoseconds blocked = is_flooded ? nanoseconds(timing.drain_limit) : output_time();
   const nanoseconds attempt =
       start + scenario_.longest_lifetime() + blocked + lost + stop + timing.finish_limit;
-  // To be reached anew a host has the window, and the delays are short here.
-  const nanoseconds between = scenario_.window + 40s;
+  // To be reached anew a host has the window, and the delays are short here. Others take its place
+  // once its ranks must have ended.
+  nanoseconds between = scenario_.window + 40s;
+  const bool is_fenced = scenario_.spares > 0 && !scenario_.waits_for_ever();
+  if (is_fenced)
+    between += std::max(scenario_.fence(),
+                        longest_silence_of_launcher + scenario_.notice + scenario_.grace);
   // Whoever adopts a task waits for its hosts once more.
   const nanoseconds adoptions = unattended_ + scenario_.deaths.size() * (attempt + between);
-  if (end > (scenario_.max_restarts + 1) * (attempt + between) + adoptions)
+  if (end > most_attempts() * (attempt + between) + adoptions)
     broken.push_back("the run has ended late");
   if (!scenario_.deaths.empty()) return;
   const auto& interrupts = scenario_.interrupts;
@@ -128,6 +135,12 @@ void World::check_end(Lines& broken) const {
     broken.push_back("the run has not ended at the third interrupt");
   if (const auto limit = end_of_runtime(); limit && end > *limit + stop)
     broken.push_back("the run has ended late after its time");
+}
+
+// An attempt in which a host that had served well cannot be had does not count.
+int World::most_attempts() const {
+  const auto uncounted = scenario_.spares > 0 ? hosts_.size() * supervisors_.size() : 0;
+  return scenario_.max_restarts + 1 + static_cast<int>(uncounted);
 }
 
 // By virtual time.
@@ -243,8 +256,8 @@ void World::check_restarts(Lines& broken) const {
   const RunOutcome& o = outcome();
   if (o.succeeded + o.stop_signal.has_value() + o.cause.has_value() != 1)
     broken.push_back("the verdict is not exactly one of success, interrupt and cause");
-  if (attempts() > scenario_.max_restarts + 1) broken.push_back("more attempts than there may be");
-  for (int rank = 0; rank < trial_.world_size; ++rank) {
+  if (attempts() > most_attempts()) broken.push_back("more attempts than there may be");
+  for (int rank = 0; rank < trial().world_size; ++rank) {
     const FakeProcess* p = process(rank);
     const bool is_well = p != nullptr && p->ended_by_itself && p->code == 0;
     if (o.succeeded && !is_well) broken.push_back("a success, but not every rank exited with 0");
@@ -263,7 +276,7 @@ void World::check_verdict(Lines& broken) const {
   if (o.succeeded + o.stop_signal.has_value() + o.cause.has_value() != 1)
     broken.push_back("the verdict is not exactly one of success, interrupt and cause");
   bool all_well = true;
-  for (int rank = 0; rank < trial_.world_size; ++rank) {
+  for (int rank = 0; rank < trial().world_size; ++rank) {
     const FakeProcess* p = process(rank);
     all_well &= p != nullptr && p->ended_by_itself && p->code == 0;
   }
@@ -325,13 +338,13 @@ void World::check_order(Lines& broken) const {
 
 // The bound of an instant is that of the round trip: since then the clocks may have gone apart.
 nanoseconds World::drift_of(int rank) const {
-  const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
+  const int host = host_of(rank);
   return std::chrono::abs(
       scenario_.hosts[static_cast<std::size_t>(host)].drift(over_at_.value_or(time_.now())));
 }
 
 void World::check_ranks(Lines& broken) const {
-  for (int rank = 0; rank < trial_.world_size; ++rank) {
+  for (int rank = 0; rank < trial().world_size; ++rank) {
     const RankOutcome& told = outcome().ranks[static_cast<std::size_t>(rank)];
     const FakeProcess* p = process(rank);
     if (!told.code && !told.signal) continue;
@@ -346,9 +359,7 @@ void World::check_ranks(Lines& broken) const {
       broken.push_back("a rank's end is not when it was told, within the bound" + of_rank(rank));
     if (told.state == RankOutcome::State::failed && !p->ended_by_itself)
       broken.push_back("a stopped rank counts as failed" + of_rank(rank));
-    const auto heard =
-        hosts_[static_cast<std::size_t>(trial_.ranks[static_cast<std::size_t>(rank)].host)]
-            .stop_heard_at();
+    const auto heard = hosts_[static_cast<std::size_t>(host_of(rank))].stop_heard_at();
     const bool was_stopped = heard && p->died >= *heard;
     if (told.state == RankOutcome::State::stopped && !was_stopped)
       broken.push_back("a rank that ended by itself counts as stopped" + of_rank(rank));
@@ -373,8 +384,10 @@ void World::check_leftovers(Lines& broken) const {
                                    [](const auto& each) { return each.second.has_processes(); });
     const auto& given_up = outcome().leftovers;
     const bool is_known =
-        is_unattended() || std::any_of(given_up.begin(), given_up.end(),
-                                       [host](const Leftover& left) { return left.host == host; });
+        is_unattended() ||
+        std::any_of(given_up.begin(), given_up.end(), [this, host](const Leftover& left) {
+          return driver().hosts().of_task(left.host) == host;
+        });
     if (is_known && scenario_.waits_for_ever() && waits && !fake.gone_at()) continue;
     if (fake.alive() > 0) broken.push_back("processes are left behind" + of_host(host));
     if (!fake.gone_at()) {
@@ -406,14 +419,15 @@ void World::check_output(Lines& broken, int attempt, const RunOutcome& outcome) 
   const bool is_well = scenario_.is_undisturbed() && scenario_.failing_ranks().empty() &&
                        output_time() < Run::Timing().drain_limit;
   for (const Leftover& leftover : outcome.leftovers) {
-    const auto host = static_cast<std::size_t>(leftover.host);
+    const auto host = static_cast<std::size_t>(driver().hosts().of_task(leftover.host));
     if (leftover.survivors.empty() || !leftover.why.empty()) lost[host] = true;
     if (lost[host] && is_well && !scenario_.hosts[host].kill_hangs)
-      broken.push_back("a host was given up that nothing was done to" + of_host(leftover.host));
+      broken.push_back("a host was given up that nothing was done to" +
+                       of_host(static_cast<int>(host)));
   }
-  for (int rank = 0; rank < trial_.world_size; ++rank) {
-    const int host = trial_.ranks[static_cast<std::size_t>(rank)].host;
-    const RankOfAttempt id{{trial_.trial, attempt}, rank};
+  for (int rank = 0; rank < trial().world_size; ++rank) {
+    const int host = host_of(rank);
+    const RankOfAttempt id{{trial().trial, attempt}, rank};
     const FakeProcess* p = hosts_[static_cast<std::size_t>(host)].process(id);
     if (p == nullptr || lost[static_cast<std::size_t>(host)]) continue;
     // Of what one launcher has lost, another one that has adopted the task hears no more.
@@ -432,8 +446,8 @@ void World::check_output(Lines& broken, int attempt, const RunOutcome& outcome) 
 // All that has arrived is counted, and what was not ended is known as such.
 void World::check_reports(Lines& broken, int attempt) const {
   std::uint64_t torn = 0;
-  for (int rank = 0; rank < trial_.world_size; ++rank) {
-    const RankOfAttempt id{{trial_.trial, attempt}, rank, true};
+  for (int rank = 0; rank < trial().world_size; ++rank) {
+    const RankOfAttempt id{{trial().trial, attempt}, rank, true};
     if (logs_.lost.contains(id)) return;
     const std::uint64_t bytes = now().output.received(id, 0);
     const auto told = now().reports.find(rank);

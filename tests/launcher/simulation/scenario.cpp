@@ -272,9 +272,19 @@ void give_ending(Scenario& scenario) {
 }  // namespace
 
 Trial Scenario::trial() const {
+  std::vector<int> used(hosts.size() - spares);
+  std::iota(used.begin(), used.end(), 0);
+  return trial_on(used);
+}
+
+Trial Scenario::trial_on(const std::vector<int>& used) const {
   std::vector<int> ranks;
-  for (const HostScript& host : hosts) ranks.push_back(static_cast<int>(host.ranks.size()));
-  return trial_of(ranks);
+  for (const int host : used)
+    ranks.push_back(static_cast<int>(hosts[static_cast<std::size_t>(host)].ranks.size()));
+  Trial trial = trial_of(ranks);
+  for (std::size_t node = 0; node < used.size(); ++node)
+    trial.hosts[node].host.name = "h" + std::to_string(used[node]);
+  return trial;
 }
 
 bool Scenario::is_undisturbed(Deaths deaths_are) const {
@@ -437,9 +447,36 @@ Scenario restarts_of(std::uint64_t seed) {
   return scenario;
 }
 
+Scenario moves_of(std::uint64_t seed) {
+  Chance chance(seed * 7 + 6);
+  Scenario scenario = restarts_of(seed);
+  while (scenario.hosts.size() < 4) scenario.hosts.push_back(scenario.hosts.front());
+  scenario.spares = 1 + chance.below(scenario.hosts.size() - 1);
+  scenario.ports.megascale_host = -1;
+  if (scenario.waits_for_ever()) scenario.launcher_wait = brief_launcher_wait;
+  std::size_t host_number = 0;
+  for (HostScript& host : scenario.hosts) {
+    host.ranks.resize(scenario.hosts.front().ranks.size(), host.ranks.front());
+    host.kill_hangs = false;
+    host.unreachable = host_number++ > 0 && chance.one_in(5);
+    if (host.fault != HostFault::none || chance.one_in(3)) continue;
+    static constexpr HostFault faults[] = {HostFault::crash, HostFault::freeze,
+                                           HostFault::partition, HostFault::agent_killed};
+    host.fault = faults[chance.below(4)];
+    host.fault_at = chance.up_to(20s);
+    if (chance.one_in(2)) host.fault_for = chance.up_to(100s);
+  }
+  for (HostScript& host : scenario.hosts)
+    for (RankScript& rank : host.ranks)
+      if (chance.one_in(2)) run_long(rank, 2s, chance);
+  return scenario;
+}
+
 Scenario adoptions_of(std::uint64_t seed) {
   Chance chance(seed * 3 + 2);
-  Scenario scenario = chance.one_in(2) ? restarts_of(seed) : scenario_of(seed);
+  Scenario scenario = chance.one_in(3)   ? moves_of(seed)
+                      : chance.one_in(2) ? restarts_of(seed)
+                                         : scenario_of(seed);
   scenario.supervisor_dies.reset();
   scenario.has_journal = true;
   if (chance.one_in(3)) scenario.restart_delay = 3s;

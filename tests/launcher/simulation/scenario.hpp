@@ -140,7 +140,8 @@ struct LogsHang {
 /// Everything that will happen in one run, but for the timing of the network.
 struct Scenario {
   std::uint64_t seed = 0;
-  std::vector<HostScript> hosts;
+  std::vector<HostScript> hosts;  ///< the last ones are spare: they take the place of lost ones
+  std::size_t spares = 0;
   milliseconds notice{0};  ///< stop_notice
   milliseconds grace{0};
   std::optional<milliseconds> max_runtime;
@@ -174,6 +175,8 @@ struct Scenario {
   std::optional<Instant> context_packed;  ///< when; nothing: it cannot be packed
 
   Trial trial() const;
+  /// On these hosts: ascending, as many as those that are not spare. All hosts have as many ranks.
+  Trial trial_on(const std::vector<int>& hosts) const;
   /// How long ranks go on without a word of a launcher.
   milliseconds fence() const { return fence_window(window, launcher_wait); }
   bool waits_for_ever() const { return fence() >= for_ever; }
@@ -200,6 +203,8 @@ struct Scenario {
 Scenario scenario_of(std::uint64_t seed);
 /// One in which attempts follow each other.
 Scenario restarts_of(std::uint64_t seed);
+/// One in which others take the place of hosts that fail.
+Scenario moves_of(std::uint64_t seed);
 /// One in which launchers die, and others go on with their task.
 Scenario adoptions_of(std::uint64_t seed);
 

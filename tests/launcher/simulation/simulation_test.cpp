@@ -150,6 +150,29 @@ TEST_CASE("every promise holds over the attempts of troubled tasks") {
   CHECK(verdicts["succeeded"] * 10 > static_cast<int>(count));
 }
 
+TEST_CASE("every promise holds when others take the place of hosts that fail") {
+  const auto [only, first, count] = wanted_seeds();
+  std::map<int, int> moves;
+  std::map<std::string, int> verdicts;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    World world(moves_of(seed));
+    world.play();
+    ++moves[std::min(world.moves(), 2)];
+    ++verdicts[verdict_of(world)];
+    for (const std::string& promise : world.broken_promises())
+      FAIL_CHECK("TRAIN_SEED=" << seed << ": " << promise);
+  }
+  if (only) return;
+  for (const int number : {0, 1, 2}) {
+    INFO(number << " moves");
+    CHECK(moves[number] * 20 > static_cast<int>(count));
+  }
+  for (const char* verdict : {"succeeded", "rank failed", "host failed"}) {
+    INFO(verdict);
+    CHECK(verdicts[verdict] * 40 > static_cast<int>(count));
+  }
+}
+
 TEST_CASE("every promise holds when launchers die and others adopt their task") {
   const auto [only, first, count] = wanted_seeds();
   std::map<std::size_t, int> supervisors;

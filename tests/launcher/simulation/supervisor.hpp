@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "launcher/drivers/task_driver.hpp"
@@ -12,16 +13,17 @@ namespace train::simulation {
 
 /// A process that runs the driver of the task over fake ports.
 struct Supervisor {
-  Supervisor(VirtualTime& time, Chance& chance, const Scenario& scenario, const Trial& trial,
+  Supervisor(VirtualTime& time, Chance& chance, const Scenario& scenario, const Plan& first,
              std::deque<FakeHost>& hosts, std::vector<std::string>& complaints, KeptLogs& logs,
              FakeDisk& disk, Instant booted_at, std::string boot, EventTime::Read wall)
-      : booted(booted_at),
+      : plan(first),
+        booted(booted_at),
         boot_id(std::move(boot)),
         timers(time, process, booted),
         events(timers, std::move(wall)),
         transport(time, chance, process, scenario, hosts),
         output(
-            time, process, scenario, trial.world_size, complaints, logs,
+            time, process, scenario, first.trial.world_size, complaints, logs,
             [this] {
               if (driver) driver->acknowledge_output();
             },
@@ -32,6 +34,8 @@ struct Supervisor {
 
   bool acts() const { return !process.is_dead() && !process.is_frozen(); }
 
+  Plan plan;                  ///< of its last attempt
+  std::set<int> failed = {};  ///< hosts that have failed
   MortalProcess process;
   Instant booted;
   std::string boot_id;

@@ -23,6 +23,20 @@ Plan plan_of(const Scenario& scenario) {
   return plan;
 }
 
+std::vector<EnvironmentEntry> environment_of(int /*rank*/, int /*attempt*/) {
+  return {{"MASTER_PORT", "", AtLaunch::rendezvous_port},
+          {"MEGASCALE_PORT", "", AtLaunch::megascale_port},
+          {"TF_CONFIG", "", AtLaunch::tensorflow_cluster}};
+}
+
+int number_of(const std::string& host) { return std::stoi(host.substr(1)); }
+
+std::vector<int> hosts_at(const TrialPlace& place) {
+  std::vector<int> hosts;
+  for (const std::string& name : host_names(place)) hosts.push_back(number_of(name));
+  return hosts;
+}
+
 std::string kind_of(const Replay& known) {
   const AttemptState last = known.first().task.attempts().back();
   if (last == AttemptState::running && !known.first().go) return "prepared";
@@ -35,38 +49,39 @@ World::World(Scenario scenario)
     : scenario_(std::move(scenario)),
       plan_(plan_of(scenario_)),
       chance_(scenario_.seed + 1),
-      readiness_{static_cast<int>(scenario_.hosts.size())} {
-  for (int host = 0; host < readiness_.hosts; ++host)
-    hosts_.emplace_back(time_, chance_, scenario_, host,
-                        trial_.hosts[static_cast<std::size_t>(host)].first_rank, readiness_, logs_,
-                        complaints_);
+      readiness_{static_cast<int>(scenario_.hosts.size() - scenario_.spares), {}, &hosts_} {
+  for (int host = 0; host < static_cast<int>(scenario_.hosts.size()); ++host)
+    hosts_.emplace_back(time_, chance_, scenario_, host, readiness_, logs_, complaints_);
+  note_place(0, plan_.trial);
   begin_supervisor(Instant(0), "boot", std::nullopt);
   plan_events();
 }
 
 void World::begin_supervisor(Instant booted, std::string boot_id,
                              std::optional<TaskDriver::Resumption> resume) {
-  Supervisor& made = supervisors_.emplace_back(
-      time_, chance_, scenario_, trial_, hosts_, complaints_, logs_, disk_, booted,
-      std::move(boot_id), [this] { return on_the_wall(); });
+  Supervisor& made =
+      supervisors_.emplace_back(time_, chance_, scenario_, plan_, hosts_, complaints_, logs_, disk_,
+                                booted, std::move(boot_id), [this] { return on_the_wall(); });
+  if (resume && resume->replay.first().place)
+    made.plan.trial = scenario_.trial_on(hosts_at(*resume->replay.first().place));
   made.replayed_at = made.timers.now();
   made.replayed_wall = on_the_wall();
-  for (int rank = 0; resume && rank < trial_.world_size; ++rank)
+  for (int rank = 0; resume && rank < plan_.trial.world_size; ++rank)
     made.reports[rank] =
-        logs_.position({{trial_.trial, resume->replay.first().attempt}, rank, true}) / report_size;
+        logs_.position({{0, resume->replay.first().attempt}, rank, true}) / report_size;
   TaskDriver::Ports ports{made.timers, made.transport, made.output};
   if (scenario_.has_journal) ports.journal = &made.journal;
   if (scenario_.has_context)
     ports.open_context = [this](ContextSource::Events events) {
       return std::make_unique<FakeContext>(time_, scenario_, std::move(events));
     };
-  const auto environment_of = [](int, int) {
-    return std::vector<EnvironmentEntry>{{"MASTER_PORT", "", AtLaunch::rendezvous_port},
-                                         {"MEGASCALE_PORT", "", AtLaunch::megascale_port},
-                                         {"TF_CONFIG", "", AtLaunch::tensorflow_cluster}};
-  };
+  decltype(TaskDriver::Work::next_place) next_place;
+  if (scenario_.spares > 0)
+    next_place = [this, &made](const RunOutcome& outcome) {
+      return this->next_place(made, outcome);
+    };
   made.driver.emplace(std::move(ports),
-                      TaskDriver::Work{plan_,
+                      TaskDriver::Work{made.plan,
                                        "taskid",
                                        scenario_.ports,
                                        scenario_.has_context ? "sub" : "/",
@@ -75,7 +90,10 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
                                        std::move(resume),
                                        false,
                                        {},
-                                       &made.events},
+                                       &made.events,
+                                       {},
+                                       all_hosts(),
+                                       next_place},
                       hooks_of(made));
   losses_seen_ = 0;
   if (supervisors_.size() <= scenario_.deaths.size())
@@ -91,6 +109,43 @@ milliseconds World::on_the_wall() const {
 int World::lost_in_attempt() const {
   return logs_.lost.empty() ? std::numeric_limits<int>::max() - 1
                             : logs_.lost.begin()->first.of.attempt;
+}
+
+void World::note_place(int attempt, const Trial& trial) {
+  std::map<int, int>& first_ranks = readiness_.first_ranks[attempt];
+  first_ranks.clear();
+  for (const PlannedHost& planned : trial.hosts)
+    first_ranks[number_of(planned.host.name)] = planned.first_rank;
+}
+
+// The first hosts that have not failed.
+std::optional<NextPlace> World::next_place(Supervisor& supervisor, const RunOutcome& outcome) {
+  const std::size_t failed_before = supervisor.failed.size();
+  std::vector<Failure> failures = outcome.others;
+  if (outcome.cause) failures.push_back(*outcome.cause);
+  bool is_any = false;
+  for (const Failure& failure : failures) {
+    if (failure.host < 0 || failure.error.error_class != ErrorClass::host) continue;
+    is_any = true;
+    supervisor.failed.insert(supervisor.driver->hosts().of_task(failure.host));
+  }
+  std::vector<int> left;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
+    if (!supervisor.failed.contains(host)) left.push_back(host);
+  const auto wanted = static_cast<std::size_t>(readiness_.hosts);
+  if (!is_any || left.size() < wanted) return std::nullopt;
+  left.resize(wanted);
+  auto next = std::make_shared<Plan>(supervisor.plan);
+  next->trial = scenario_.trial_on(left);
+  return NextPlace{std::move(next), scenario_.ports, environment_of,
+                   supervisor.failed.size() > failed_before};
+}
+
+std::vector<Host> World::all_hosts() const {
+  std::vector<Host> hosts(hosts_.size());
+  for (std::size_t host = 0; host < hosts.size(); ++host)
+    hosts[host].name = "h" + std::to_string(host);
+  return hosts;
 }
 
 // As its recorder does: whoever is cut off from all hosts finds out there.
@@ -115,7 +170,7 @@ void World::displaced(Supervisor& supervisor, const TaskDriver::Displacement& by
 
 // Every one, in order, and each once.
 void World::reported(Supervisor& supervisor, const MetricsReport& report) {
-  const AttemptId of{trial_.trial, supervisor.driver->task().attempt()};
+  const AttemptId of{0, supervisor.driver->task().attempt()};
   if (supervisor.output.is_unsure({of, report.rank, true})) return;
   std::string wanted = report_line(report.rank, supervisor.reports[report.rank]++);
   std::erase_if(wanted, [](char c) { return c == ' ' || c == '\n'; });
@@ -139,6 +194,13 @@ TaskDriver::Hooks World::hooks_of(Supervisor& supervisor) {
     attempts_ = std::max(attempts_, attempt + 1);
     losses_seen_ = 0;
   };
+  hooks.on_moved_to = [this, is_now, &supervisor](const Plan& next, bool is_begun) {
+    if (!is_begun) return;
+    supervisor.plan.trial = next.trial;
+    if (!is_now()) return;
+    ++moves_;
+    note_place(supervisor.driver->task().attempt(), next.trial);
+  };
   hooks.on_attempt_over = [this, is_now](int attempt, const RunOutcome& outcome) {
     if (is_now() && scenario_.max_restarts > 0) check_output(complaints_, attempt, outcome);
   };
@@ -154,7 +216,7 @@ TaskDriver::Hooks World::hooks_of(Supervisor& supervisor) {
 }
 
 void World::plan_events() {
-  for (int host = 0; host < readiness_.hosts; ++host) {
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     const HostScript& script = scenario_.hosts[static_cast<std::size_t>(host)];
     if (script.fault == HostFault::link_break)
       time_.at(script.fault_at, [this, host] { break_connections(host, {}); });
@@ -192,8 +254,8 @@ void World::plan_death(Supervisor& supervisor, const SupervisorDeath& death) {
 // Every host was told to start, and can be talked to.
 bool World::have_ranks_met(const Supervisor& supervisor) const {
   const TaskDriver& driver = *supervisor.driver;
-  const AttemptId of{trial_.trial, driver.task().attempt()};
-  for (int host = 0; host < readiness_.hosts; ++host) {
+  const AttemptId of{0, driver.task().attempt()};
+  for (const int host : driver.hosts().of_task()) {
     const auto& attempts = hosts_[static_cast<std::size_t>(host)].agent().attempts();
     const auto attempt = attempts.find(of);
     const bool has_started = attempt != attempts.end() && attempt->second.status().has_started;
@@ -245,9 +307,8 @@ void World::adopt(Supervisor& before, const SupervisorDeath& death) {
     return before.process.thaw();
   }
   TaskDriver::Resumption resume{std::move(*known), known->epoch + 1, {}};
-  for (int rank = 0; rank < trial_.world_size; ++rank)
-    resume.left[0].positions.push_back(
-        logs_.position({{trial_.trial, resume.replay.first().attempt}, rank}));
+  for (int rank = 0; rank < plan_.trial.world_size; ++rank)
+    resume.left[0].positions.push_back(logs_.position({{0, resume.replay.first().attempt}, rank}));
   take_over_metrics(resume);
   entries.push_back({journal_record::Supervised{resume.epoch}, time_.now() - booted, boot_id});
   disk_.entries.push_back(encode_entry(entries.back()));
@@ -263,9 +324,8 @@ void World::adopt(Supervisor& before, const SupervisorDeath& death) {
 
 // The metrics come behind what is printed, and with them the lines that have not ended.
 void World::take_over_metrics(TaskDriver::Resumption& resume) const {
-  for (int rank = 0; rank < trial_.world_size; ++rank) {
-    const std::uint64_t end =
-        logs_.position({{trial_.trial, resume.replay.first().attempt}, rank, true});
+  for (int rank = 0; rank < plan_.trial.world_size; ++rank) {
+    const std::uint64_t end = logs_.position({{0, resume.replay.first().attempt}, rank, true});
     resume.left[0].positions.push_back(end);
     OutputChunk chunk;
     chunk.rank = rank;

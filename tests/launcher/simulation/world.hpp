@@ -48,6 +48,8 @@ class World {
   int told_by_hosts() const { return told_by_hosts_; }
   /// How many have begun.
   int attempts() const { return attempts_; }
+  /// How often one began on other hosts than the one before.
+  int moves() const { return moves_; }
   const std::deque<FakeHost>& hosts() const { return hosts_; }
 
  private:
@@ -98,10 +100,18 @@ class World {
   nanoseconds output_time() const;
   void check_logins(Lines& broken) const;
   const FakeProcess* process(int rank) const;
+  const Trial& trial() const { return now().plan.trial; }
+  int host_of(int rank) const {
+    const int node = trial().ranks[static_cast<std::size_t>(rank)].host;
+    return driver().hosts().of_task(node);
+  }
+  int most_attempts() const;
+  std::vector<Host> all_hosts() const;
+  void note_place(int attempt, const Trial& trial);
+  std::optional<NextPlace> next_place(Supervisor& supervisor, const RunOutcome& outcome);
 
   Scenario scenario_;
-  Plan plan_;
-  const Trial& trial_ = plan_.trial;
+  const Plan plan_;
   Chance chance_;
   VirtualTime time_;
   Readiness readiness_;
@@ -121,6 +131,7 @@ class World {
   bool endless_ = false;
   std::size_t losses_seen_ = 0;
   int attempts_ = 1;
+  int moves_ = 0;
   int told_by_hosts_ = 0;
 };
 
