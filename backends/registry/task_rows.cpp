@@ -89,16 +89,17 @@ bool update_where(SQLite::Database& database, const TaskRecord& task, UnixMillis
                   std::string_view condition) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   SQLite::Statement update(
-      database, fmt::format("UPDATE task SET state = ?, started = ?, ended = ?, restarts = ?, "
-                            "exit_code = ?, error_class = ?, cause = ?, context_sha256 = ?, "
-                            "context_files = ?, context_bytes = ?, ranks = ?, launcher_pid = ?, "
-                            "updated = ? "
-                            "WHERE id = ? AND {}",
-                            condition));
-  Binder(update) << to_string(task.state) << task.started << task.ended << task.restarts
-                 << task.exit_code << task.error_class << task.cause << task.context.sha256
-                 << task.context.files << task.context.bytes << ranks_to_json(task.ranks)
-                 << task.launcher_pid << now << task.id;
+      database,
+      fmt::format("UPDATE task SET hosts = ?, state = ?, started = ?, ended = ?, restarts = ?, "
+                  "exit_code = ?, error_class = ?, cause = ?, context_sha256 = ?, "
+                  "context_files = ?, context_bytes = ?, ranks = ?, launcher_pid = ?, "
+                  "updated = ? "
+                  "WHERE id = ? AND {}",
+                  condition));
+  Binder(update) << task.hosts << to_string(task.state) << task.started << task.ended
+                 << task.restarts << task.exit_code << task.error_class << task.cause
+                 << task.context.sha256 << task.context.files << task.context.bytes
+                 << ranks_to_json(task.ranks) << task.launcher_pid << now << task.id;
   if (update.exec() != 1) return false;
   write_attempts(database, task);
   transaction.commit();
@@ -112,8 +113,8 @@ bool update_task(SQLite::Database& database, const TaskRecord& task, UnixMillis 
 }
 
 bool move_task(SQLite::Database& database, const TaskRecord& task) {
-  SQLite::Statement update(database, "UPDATE task SET hosts = ?, plan_json = ? WHERE id = ?");
-  Binder(update) << task.hosts << task.plan_json << task.id;
+  SQLite::Statement update(database, "UPDATE task SET plan_json = ? WHERE id = ?");
+  Binder(update) << task.plan_json << task.id;
   return update.exec() == 1;
 }
 

@@ -98,7 +98,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.stop_grace_ms = plan.experiment.stop_grace.count();
   task.outlives_ms = outlives_ms_of(plan.experiment);
   task.log_limit = plan.experiment.log_limit;
-  task.hosts = recorded_names(task_hosts(request.inventory, plan));
+  task.hosts = recorded_names(recorded_hosts(request.inventory, plan));
   if (!plan.trials) task.ranks = planned_ranks(plan.trial, task.log_directory);
   return task;
 }

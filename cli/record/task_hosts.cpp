@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "backends/posix/files.hpp"
 #include "launcher/journal/search_record.hpp"
 #include "launcher/record/task_hosts_file.hpp"
 
@@ -37,9 +38,7 @@ std::optional<std::string> text_in(const std::string& path) {
 // Not synced to disk, which would delay a launch: the file is only read after this process has
 // died, and the kernel still writes it then.
 Result<void> write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (file) return {};
+  if (write_file(path, text, 0600)) return {};
   return fail(ErrorClass::no_input, fmt::format("cannot write '{}'", path),
               "make room on this file system");
 }

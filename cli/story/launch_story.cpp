@@ -130,7 +130,7 @@ void LaunchStory::attempt_over(const RunOutcome& outcome) {
   AttemptRecord& record = task_.attempts.back();
   record.ended = time_.now_ms().count();
   record.cause = cause_line(outcome);
-  failure_ = describe_failure(outcome, trial_, shown_);
+  failure_ = outcome.cause ? describe_failure(outcome, trial_, shown_) : TerminalText();
 }
 
 // May be called thousands of times per second.
@@ -189,7 +189,8 @@ void LaunchStory::used(int rank, const RankUsage& usage) {
 void LaunchStory::policy_matched(const LogPolicy& policy, const PolicyMatch& match) {
   std::vector<std::string> follows;
   if (policy.cancels_retries) follows.emplace_back("a failure is not followed by a restart");
-  if (policy.excludes_node) follows.emplace_back("the host is noted as one to leave out");
+  if (policy.excludes_node)
+    follows.emplace_back("a restart leaves the host out, if others have room");
   if (!policy.signal.empty()) follows.push_back(fmt::format("marked '{}'", policy.signal));
   const Host& host = trial_.hosts[trial_.ranks[match.rank].host].host;
   const TerminalText text =
@@ -201,9 +202,12 @@ void LaunchStory::policy_matched(const LogPolicy& policy, const PolicyMatch& mat
 }
 
 void LaunchStory::restart(const task_action::AnnounceRestart& restart) {
-  if (restart.number == 0) return recorder_.write();  // it goes on elsewhere
-  print(failure_);
-  print(terminal_text("restart {} of {} {}", restart.number, restart.of, in_time(restart.delay)));
+  if (!failure_.empty()) print(failure_);
+  const bool is_fenced = restart.is_fenced && restart.delay >= std::chrono::milliseconds(100);
+  // Without a number it goes on elsewhere, for no failure of its own.
+  if (restart.number > 0)
+    print(terminal_text("restart {} of {} {}{}", restart.number, restart.of, in_time(restart.delay),
+                        is_fenced ? ": by then the ranks of lost hosts have ended" : ""));
   recorder_.write();
 }
 

@@ -26,6 +26,8 @@
 #include "launcher/connections/sweep_driver.hpp"
 #include "launcher/formats/formats.hpp"
 #include "launcher/journal/stopping_plan.hpp"
+#include "launcher/placement/placement.hpp"
+#include "launcher/plan/trial_place.hpp"
 
 namespace train {
 
@@ -115,6 +117,7 @@ Result<void> Adoption::read() {
   auto plan = plan_again(request_);
   if (!plan) return cannot(task_, plan.error().diagnostics.front().message);
   plan_ = std::move(*plan);
+  hosts_ = task_hosts(request_.inventory, *plan_);
   const auto recorded = what_runs(task_.plan_json);
   const auto again = what_runs(plan_to_json(*plan_));
   if (recorded != again)
@@ -132,6 +135,7 @@ Result<void> Adoption::plan_elsewhere() {
   auto plan = plan_again(request_);
   if (!plan) return tl::make_unexpected(plan.error());
   plan_ = std::move(*plan);
+  hosts_ = task_hosts(request_.inventory, *plan_);
   if (plan_->trial.world_size != task_.world_size)
     return cannot(task_, fmt::format("it began with {}, and would go on with {}",
                                      counted(task_.world_size, "rank"), plan_->trial.world_size));
@@ -153,7 +157,7 @@ Result<void> Adoption::end_attempts(std::vector<JournalEntry>& journal) {
 }
 
 Result<void> Adoption::record_place() {
-  const std::vector<Host> hosts = task_hosts(request_.inventory, *plan_);
+  const std::vector<Host> hosts = recorded_hosts(request_.inventory, *plan_);
   task_.hosts = recorded_names(hosts);
   if (!search_) {
     task_.restarts = resume_->replay.first().task.attempt();
@@ -186,6 +190,8 @@ Result<void> Adoption::take() {
   if (!known) return cannot(task_, known.error().diagnostics.front().message);
   if (known->over || known->first().attempt < 0)
     return cannot(task_, "its journal says that nothing of it is left to resume");
+  if (auto moved = follow_moves(*known); !moved) return moved;
+  if (!search_ && !is_moved_) record_moves(*known);
   resume_.emplace();
   if (auto taken = take_logs(*known, *entries); !taken) return taken;
   const std::uint64_t epoch = known->epoch + 1;
@@ -204,6 +210,24 @@ Result<void> Adoption::take() {
   // The plan is in the registry, and large: it has the environments of all ranks.
   std::string().swap(task_.plan_json);
   return {};
+}
+
+// Its last attempt may be on other hosts than its plan.
+Result<void> Adoption::follow_moves(const Replay& known) {
+  const auto& place = known.first().place;
+  if (!place || is_moved_ || search_ || stop_signal_) return {};
+  auto trial = trial_at(plan_->experiment, request_.inventory, *place);
+  if (!trial) return cannot(task_, "its ranks are at no place that they can have");
+  plan_->trial = std::move(*trial);
+  return {};
+}
+
+// The launcher that has begun that attempt may have died before it was in the record.
+void Adoption::record_moves(const Replay& known) {
+  const std::string hosts = recorded_names(trial_hosts(plan_->trial));
+  if (!known.first().place || hosts == task_.hosts) return;
+  task_.hosts = hosts;
+  task_.ranks = planned_ranks(plan_->trial, task_.log_directory, known.first().attempt);
 }
 
 // While a restart is pending, a stop request ends the task at once, which is up to the driver; the
@@ -302,6 +326,7 @@ Result<void> Adoption::plan_stop(const std::vector<JournalEntry>& journal) {
   auto plan = stopping_plan(task_, *hosts, journal);
   if (!plan) return cannot(task_, plan.error().diagnostics.front().message);
   plan_ = std::move(*plan);
+  hosts_ = *hosts;
   request_.directory = task_.working_directory;
   return {};
 }
@@ -313,14 +338,13 @@ Ended Adoption::run(decltype(SupervisedTask::on_steady) on_steady, StopSignals& 
   SupervisedTask supervised{
       request_,           *plan_,      task_, store_, nothing, std::move(on_steady), logs_,
       std::move(resume_), stop_signal_};
-  std::vector<Host> hosts = trial_hosts(plan_->trial);
+  supervised.hosts = hosts_;
   if (search_) {
     supervised.search = &*search_;
-    supervised.hosts = hosts = task_hosts(request_.inventory, *plan_);
     supervised.left = &*left_;
   }
   supervised.may_go_back = is_moved_;
-  HostConnections connections(hosts);
+  HostConnections connections(hosts_);
   return supervise(std::move(supervised), connections, signals);
 }
 

@@ -47,6 +47,8 @@ class Adoption {
   Result<void> open(const std::string& task_id);
   Result<void> read();
   Result<void> plan_elsewhere();
+  Result<void> follow_moves(const Replay& known);
+  void record_moves(const Replay& known);
   Result<void> end_attempts(std::vector<JournalEntry>& journal);
   Result<void> record_place();
   Result<void> take();
@@ -66,6 +68,7 @@ class Adoption {
   TaskRecord task_;
   TaskRequest request_;
   std::optional<Plan> plan_;
+  std::vector<Host> hosts_;                 ///< as in `SupervisedTask`
   std::optional<ExperimentConfig> search_;  ///< the experiment, if the task is a search
   std::optional<SearchRecord> left_;        ///< the state of the search
   std::optional<TaskDriver::Resumption> resume_;

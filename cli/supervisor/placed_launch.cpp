@@ -135,10 +135,8 @@ Ended launch_where_free(PlacedLaunch launch, StopSignals& signals) {
     SupervisedTask supervised{launch.request, launch.plan, launch.task, launch.store, launch.tee};
     supervised.on_steady = launch.on_steady;
     supervised.may_go_back = launch.may_go_back;
-    if (launch.plan.trials) {
-      supervised.search = &launch.experiment;
-      supervised.hosts = task_hosts(launch.request.inventory, launch.plan);
-    }
+    if (launch.plan.trials) supervised.search = &launch.experiment;
+    supervised.hosts = task_hosts(launch.request.inventory, launch.plan);
     supervised.may_be_placed_anew = !outcome && (launch.wait || places < most_places);
     supervised.outcome = outcome;
     if (line) supervised.order = line->order();

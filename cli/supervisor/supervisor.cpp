@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -41,6 +42,9 @@
 #include "cli/supervisor/task_control.hpp"
 #include "cli/surroundings/time_text.hpp"
 #include "cli/terminal/talk.hpp"
+#include "config_schema/hosts/host_fold.hpp"
+#include "launcher/drivers/replaced_hosts.hpp"
+#include "launcher/drivers/spare_hosts.hpp"
 #include "launcher/rendezvous/rank_environment.hpp"
 
 namespace train {
@@ -103,8 +107,7 @@ class Supervisor {
         story_(terminal_, *shown_, s_.plan.trial, s_.task, recorder_, time_) {
     if (s_.search != nullptr)
       search_story_.emplace(terminal_, *shown_, *s_.search, s_.task, recorder_, time_);
-    else
-      s_.hosts = trial_hosts(s_.plan.trial);
+    if (s_.hosts.empty()) s_.hosts = trial_hosts(s_.plan.trial);
     if (s_.tee.is_folded) shown_->fold_lines(loop_, shown_ranks());
     transports_.print_through([this](const std::string& said) { print(TerminalText(said)); });
     recorder_.on_displaced([this] { found_displaced(); });
@@ -193,11 +196,52 @@ class Supervisor {
     if (s_.search != nullptr)
       files->logs = std::make_shared<TrialLogs>(task.log_directory, task.world_size,
                                                 s_.plan.experiment.log_limit);
-    return [files, first, store = s_.store, id = task.id, hosts = s_.hosts,
+    return [files, first, store = s_.store, id = task.id, hosts = hosts_until(s_.plan.trial),
             directory = task.working_directory] {
       if (files->logs == first) files->made = first->create();
       if (files->made) files->made = keep_task_hosts(*store, id, hosts, directory);
     };
+  }
+
+  // The hosts that the task may have used once it runs there: all of a search, else those up to the
+  // last one of these.
+  std::vector<Host> hosts_until(const Trial& trial) const {
+    const std::vector<std::string> names = host_names(trial);
+    const std::set<std::string> used(names.begin(), names.end());
+    auto end = s_.hosts.end();
+    if (s_.search == nullptr)
+      while (end != s_.hosts.begin() && !used.contains(std::prev(end)->name)) --end;
+    return {s_.hosts.begin(), end};
+  }
+
+  // A launcher that dies in between has left the old places in the record: there nothing runs.
+  void move_to(const Plan& next, bool is_begun) {
+    if (!is_begun) {
+      for (const PlannedHost& planned : next.trial.hosts) replaced_.remove(planned.host.name);
+      furthest_ = std::max(furthest_, hosts_until(next.trial).size());
+      report_unwritten(keep_task_hosts(
+          *s_.store, s_.task.id,
+          {s_.hosts.begin(), s_.hosts.begin() + static_cast<std::ptrdiff_t>(furthest_)},
+          s_.task.working_directory));
+      const std::string before = summarize_hosts(host_names(s_.plan.trial));
+      const std::string now = summarize_hosts(host_names(next.trial));
+      const int attempt = driver_->task().attempt();
+      if (now == before)
+        print(terminal_text("attempt {}: on other slots of {}", attempt, now));
+      else
+        print(terminal_text("attempt {}: on {} instead of {}", attempt, now, before));
+      return;
+    }
+    s_.plan.trial = next.trial;
+    s_.task.hosts = recorded_names(trial_hosts(next.trial));
+    s_.task.ranks = planned_ranks(next.trial, s_.task.log_directory, driver_->task().attempt());
+    for (const int host : driver_->unsettled_hosts()) end_on(host);
+  }
+
+  // What the task has left on a host that it does not use any more.
+  void end_on(int host) {
+    if (!driver_->hosts().is_on(host))
+      replaced_.add(host, {s_.hosts[static_cast<std::size_t>(host)], agent_key(s_.task.id, host)});
   }
 
   void become_steady() {
@@ -501,6 +545,19 @@ class Supervisor {
                              outcome.cause->error.error_class == ErrorClass::host;
         if (is_loss) loop_.post([this] { miss_node(); });
       };
+    auto next_place = look_for_spares();
+    hooks.on_moved_to = [this](const Plan& next, bool is_begun) { move_to(next, is_begun); };
+    if (next_place)
+      hooks.on_match = [this, told = std::move(hooks.on_match)](const LogPolicy& policy,
+                                                                const PolicyMatch& match) {
+        told(policy, match);
+        const Trial& trial = s_.plan.trial;
+        const auto rank = static_cast<std::size_t>(match.rank);
+        if (policy.excludes_node)
+          spares().exclude(
+              trial.hosts[static_cast<std::size_t>(trial.ranks[rank].host)].host.name,
+              fmt::format("log policy '{}'", policy.name.empty() ? policy.pattern : policy.name));
+      };
     hooks.on_displaced = [this](const TaskDriver::Displacement& by) { displaced(by); };
     driver_.emplace(
         TaskDriver::Ports{loop_, transports_, *output_, std::move(context), &events_},
@@ -509,7 +566,7 @@ class Supervisor {
             start_directory_of(plan.experiment, s_.request.context_directory),
             [&plan](int rank, int attempt) { return environment_of(plan, rank, attempt); },
             boot_id(), std::move(s_.resume), s_.stop_signal.has_value(), launcher_words(), &time_,
-            s_.order, s_.hosts, search_ != nullptr},
+            s_.order, s_.hosts, std::move(next_place), search_ != nullptr},
         std::move(hooks));
     live_status_.emplace(terminal_, loop_, *shown_, s_.task,
                          [this] { return status_of(*driver_, transports_.logins()); });
@@ -521,6 +578,11 @@ class Supervisor {
       search_->start(*driver_);
     else
       driver_->start();
+    // The launcher before this one may have gone on without some of these.
+    if (const TaskDriver::Resumption* left = driver_->resumption();
+        left != nullptr && furthest_ > 0)
+      for (std::size_t host = 0; host < s_.hosts.size(); ++host)
+        if (left->replay.hosts.contains(s_.hosts[host].name)) end_on(static_cast<int>(host));
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
                                       {*driver_, transports_.logins(),
                                        [this](int signal) { stop_driver(signal); }, search_.get()},
@@ -535,6 +597,26 @@ class Supervisor {
     shown_->end();
     if (!driver_->over()) return std::nullopt;
     return search_ ? search_->outcome() : driver_->outcome();
+  }
+
+  // In a job, Slurm gives other nodes.
+  decltype(TaskDriver::Work::next_place) look_for_spares() {
+    if (s_.search != nullptr || s_.may_go_back || !may_move(s_.plan.experiment)) return {};
+    furthest_ = hosts_until(s_.plan.trial).size();
+    if (const auto kept = read_task_hosts(*s_.store, s_.task.id); kept && s_.resume)
+      furthest_ = std::max(furthest_, std::min(kept->size(), s_.hosts.size()));
+    return [this](const RunOutcome& outcome) {
+      std::set<std::string> unreached;
+      for (const int host : replaced_.unsettled())
+        unreached.insert(s_.hosts[static_cast<std::size_t>(host)].name);
+      return spares().after(s_.plan, outcome, unreached, loop_.now());
+    };
+  }
+
+  // Made when it is first needed: it has all hosts of the inventory.
+  SpareHosts& spares() {
+    if (!spares_) spares_.emplace(s_.request.inventory, s_.request.occupancy);
+    return *spares_;
   }
 
   // The attempt that runs, or the one that is to begin where the task goes on.
@@ -585,16 +667,22 @@ class Supervisor {
   std::set<int> doubtful_hosts(const RunOutcome& outcome) const {
     if (!driver_) return {};
     std::set<int> hosts = unsettled_hosts();
-    if (!s_.stop_signal)
-      for (const Leftover& leftover : outcome.leftovers) hosts.erase(leftover.host);
-    for (const int host : driver_->broken_hosts()) hosts.insert(host);
+    const TrialHosts& last = driver_->hosts();
+    if (!s_.stop_signal && search_ == nullptr)
+      for (const Leftover& leftover : outcome.leftovers) hosts.erase(last.of_task(leftover.host));
+    for (const int host : driver_->broken_hosts())
+      if (search_ != nullptr || last.is_on(host)) hosts.insert(host);
     return hosts;
   }
 
+  // The ranks of a host that was replaced had ended before the task went on, unless it was at once.
   std::set<int> unsettled_hosts() const {
-    if (!driver_) return {};
-    const auto hosts = driver_->unsettled_hosts();
-    return {hosts.begin(), hosts.end()};
+    std::set<int> hosts;
+    if (!driver_) return hosts;
+    if (s_.plan.experiment.replaces_at_once) hosts = replaced_.unsettled();
+    for (const int host : driver_->unsettled_hosts())
+      if (search_ != nullptr || driver_->hosts().is_on(host)) hosts.insert(host);
+    return hosts;
   }
 
   void report_unwritten(const Result<void>& kept) {
@@ -680,6 +768,9 @@ class Supervisor {
   std::optional<SearchStory> search_story_;
   std::optional<LiveStatus> live_status_;
   std::optional<AdoptedLogs> adopted_logs_;
+  std::optional<SpareHosts> spares_;
+  ReplacedHosts replaced_{{loop_, transports_}, last_goodbye};
+  std::size_t furthest_ = 0;  ///< number of first hosts that it may have used
   bool has_started_ = false;
   bool is_request_kept_ = false;            ///< or cannot be kept
   std::unique_ptr<Subscription> patience_;  ///< when resuming: until the task is steady

@@ -25,7 +25,7 @@ namespace train {
 /// A task that this process runs or resumes; in the store it is already its launcher.
 struct SupervisedTask {
   const TaskRequest& request;
-  const Plan& plan;
+  Plan& plan;  ///< of its last attempt
   TaskRecord& task;
   std::shared_ptr<SqliteTaskStore> store;
   Tee tee;
@@ -47,7 +47,7 @@ struct SupervisedTask {
   std::function<void()> on_first_start = [] {};
   /// The experiment as it was read, if the task is a search.
   const ExperimentConfig* search = nullptr;
-  /// The hosts that trials may use: those of the plan first, then all others of the task.
+  /// The hosts that it may use, those of the first plan first; empty: those of the plan.
   std::vector<Host> hosts = {};
   /// When resuming a search: its recorded state.
   const SearchRecord* left = nullptr;

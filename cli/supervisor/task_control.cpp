@@ -48,7 +48,8 @@ void take_credentials(const control_request::Lend& lend, const Controlled& task,
 // Names missing credentials as the reason, so that the user does not wait for the network.
 std::string state_of(int host, const TaskDriver& driver, const std::set<std::string>& refused) {
   const Connections& connections = driver.connections();
-  if (!connections.is_away(host)) return std::string(driver.run().host_state(host).name());
+  if (!connections.is_away(host))
+    return std::string(driver.run().host_state(driver.hosts().node_of(host)).name());
   if (!refused.contains(connections.name(host))) return "out of reach";
   return "out of reach: it refuses what its launcher can log in with";
 }
@@ -116,7 +117,7 @@ ControlStatus status_of(const TaskDriver& driver, const Logins& logins) {
   status.ranks_left = driver.run().ranks_left();
   const std::vector<std::string> waiting = logins.waiting();
   const std::set<std::string> refused(waiting.begin(), waiting.end());
-  for (int host = 0; host < connections.count(); ++host)
+  for (const int host : driver.hosts().of_task())
     status.hosts.push_back({connections.name(host), state_of(host, driver, refused)});
   for (int rank = 0; rank < driver.run().world_size(); ++rank)
     if (const RankUsage* const usage = driver.run().usage_of(rank))

@@ -50,7 +50,7 @@ secrets_are_for_this_user_alone() {
     start launch -n 1 --secret B=@token -- /bin/sh -c "touch $work/runs; while [ ! -e $work/go ]; do sleep 0.1; done"
     eventually 60 test -e "$work/runs"
     ! grep -lz s3cret /proc/[0-9]*/cmdline 2>/dev/null || note_failure "a command line has it"
-    find "$work/state" -type f -perm /077 -exec grep -l s3cret {} + && note_failure "others can read it"
+    expect_equal "files that others can read" "" "$(find "$work/state" -type f -perm /077 -exec grep -l s3cret {} +)"
     touch "$work/go"
     await
     expect_status 0

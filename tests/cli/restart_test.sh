@@ -134,7 +134,7 @@ YAML
     run launch policies.yaml -H localhost:2 --json
     expect_status 9
     expect_err "^train: log policy 'OOM' has found its line, printed by rank 0 on 'localhost': a failure is not followed by a restart; marked 'too large'$"
-    expect_err "^train: log policy 'CUDA\.\*' has found its line, printed by rank 0 on 'localhost': the host is noted as one to leave out$"
+    expect_err "^train: log policy 'CUDA\.\*' has found its line, printed by rank 0 on 'localhost': a restart leaves the host out, if others have room$"
     ! err_has 'restart 1' || note_failure "there is talk of a restart"
     expect_schema task "$work/out"
     expect_equal "what policies found" 2 "$(field 'len(d["attempts"][0]["log_policies"])' "$work/out")"

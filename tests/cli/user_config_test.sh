@@ -39,7 +39,7 @@ YAML
     expect_out '^    WHAT: file +# experiment.yaml:5$'
     expect_out '^  lr: 0.1 +# experiment.yaml:6$'
     expect_out '^max_restarts: 0 +# default$'
-    expect_no_out 'minval|: 2 '
+    expect_no_out 'minval|slots_per_trial: 2 '
     run config show experiment.yaml --origin --set framework=none
     expect_out '^framework: none +# --set$'
     printf 'entrypoint: "true"\nframework: null\n' >experiment.yaml

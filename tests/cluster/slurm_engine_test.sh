@@ -304,7 +304,7 @@ requeued() {
     expect_equal "ranks that are done" 8 "$(grep -c 'done' "$work/out")"
     expect_err "^train: task $task: succeeded$"
     run_on_head env XDG_STATE_HOME=/srv/shared/state "$train" task show "$task"
-    expect_out "attempt 0 is over, since its hosts were taken away"
+    expect_out "attempt 0 is over, and another one follows elsewhere"
     expect_free 10
 }
 
