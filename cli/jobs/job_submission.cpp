@@ -128,14 +128,22 @@ class FollowedJob {
     // Its last words are read, but not for ever.
     if (job.is_over() && (viewer_.pid < 0 || ++looks_at_end_ > most_looks_at_end)) {
       const auto ended = ask_slurm_for_job(note_.job, queue_limit);
-      if (!is_going_back(ended)) finish(ended);
+      const bool says_more = is_undecided(ended) && ++looks_at_end_ <= most_looks_at_end;
+      if (!is_going_back(ended) && !says_more) finish(ended);
     }
+  }
+
+  // While it puts away what is left of the job, Slurm may say neither a code nor why it has ended.
+  static bool is_undecided(const std::optional<std::string>& job) {
+    return job && is_completing(*job) && !slurm_code_of(*job);
+  }
+  static bool is_completing(const std::string& job) {
+    return job.find("JobState=COMPLETING") != job.npos;
   }
 
   // Its processes are being ended for that.
   bool is_going_back(const std::optional<std::string>& job) const {
-    return job && slurm_restarts_of(*job).value_or(0) > restarts_ &&
-           job->find("JobState=COMPLETING") != job->npos;
+    return job && slurm_restarts_of(*job).value_or(0) > restarts_ && is_completing(*job);
   }
 
   // Whether it has been put back into the queue since.
