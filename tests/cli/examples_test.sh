@@ -19,8 +19,8 @@ sorted() { grep -E "$1" "$work/out" | sort; }
 
 launch_resume() { launch_example resume -H localhost:2 --set checkpoint_storage.host_path="$PWD/shared" "$@"; }
 
-# Rank 1 fails after step 25. Rank 0 is let wait in step 15 until it is told to stop, however long
-# that takes this machine: else it might be through before.
+# Rank 1 fails after step 25, once rank 0 is in step 15, and that waits there until it is told to stop,
+# however long that takes this machine: else it might be through before, or stopped before.
 resumed() {
     local unbroken
     mkdir shared first_attempt
@@ -32,15 +32,24 @@ resumed() {
 import os, random, time
 
 gauss, calls = random.gauss, []
+rank = os.environ.get("RANK")
+there = os.path.join(os.path.dirname(__file__), "there")
 
-def wait_in_step_15(*arguments):
+def await_other_rank(*arguments):
     calls.append(arguments)
-    while len(calls) == 15 and not os.path.exists(os.environ["TRAIN_STOP_FILE"]):
-        time.sleep(0.01)  # waits: for the launcher, which has seen that rank 1 failed
+    if (rank, len(calls)) == ("0", 15):
+        open(there, "w").close()
+        wait_for(os.environ["TRAIN_STOP_FILE"])  # the launcher has seen that rank 1 failed
+    if (rank, len(calls)) == ("1", 25):
+        wait_for(there)
     return gauss(*arguments)
 
-if os.environ.get("RANK") == os.environ.get("TRAIN_RESTART_COUNT") == "0":
-    random.gauss = wait_in_step_15
+def wait_for(path):
+    while not os.path.exists(path):
+        time.sleep(0.01)  # waits: for that
+
+if os.environ.get("TRAIN_RESTART_COUNT") == "0" and rank is not None:
+    random.gauss = await_other_rank
 END
     environment=("PYTHONPATH=$PWD/first_attempt")
     launch_resume --set hyperparameters.fail_at=25 --set restart_delay=0.1s

@@ -69,8 +69,10 @@ process() {
     on "$1" 'ps -e -o pid=,ppid=,comm=,args=' | awk -v role="$2" -v key="$id" '
         { parent[$1] = $2; name[$1] = $3 }
         $0 ~ "agent (re)?attach " key "-" { ours[$1] }
-        /bash \/srv\/shared\/steady/ { rank = $1 }
+        /bash \/srv\/shared\/steady/ { shells[$1] }
         END {
+            # A shell that is about to start another program is one of these, too.
+            for (pid in shells) if (!(parent[pid] in shells)) rank = pid
             for (pid in ours) if (name[parent[pid]] ~ /^sshd/) bridge = pid
             found["bridge"] = bridge; found["session"] = parent[bridge]
             found["subreaper"] = parent[rank]; found["agent"] = parent[parent[rank]]
