@@ -40,6 +40,14 @@ Instant Connections::end_of(milliseconds window, Instant since) {
   return since + window + window / rate_margin + fixed_margin;
 }
 
+// If the host is given up now.
+Instant Connections::fence_of(const Host& host) const {
+  if (!timing_.waits_for_proof) return Instant(0);
+  if (waits_for_ever()) return Instant::max();
+  if (window() > milliseconds(0)) return end_of(window(), host.heartbeat.trusted_at());
+  return end_of(longest_silence_of_launcher + timing_.stop_time, now_);
+}
+
 // What the host says proves that its ranks have ended.
 void Connections::fail_without_ranks(int host, Error why) {
   of(host).has_ranks = false;

@@ -59,12 +59,7 @@ std::vector<ConnectionAction> Connections::dismiss(int host) {
 
 void Connections::close(int host) {
   Host& h = of(host);
-  if (h.has_ranks)
-    h.ranks_end_by = !timing_.waits_for_proof ? Instant(0)
-                     : waits_for_ever()       ? Instant::max()
-                     : window() > milliseconds(0)
-                         ? end_of(window(), h.heartbeat.trusted_at())
-                         : end_of(longest_silence_of_launcher + timing_.stop_time, now_);
+  if (h.has_ranks) h.ranks_end_by = fence_of(h);
   h.open = h.is_expected = h.is_lasting = h.has_ranks = h.is_wanted = false;
   h.recovery.reset();
   drop_outage(h);

@@ -346,6 +346,7 @@ class Connections {
   bool may_be_away(const Host& host) const;
   Instant lost_at(const Host& host) const;
   static Instant end_of(milliseconds window, Instant since);
+  Instant fence_of(const Host& host) const;
   void fail_without_ranks(int host, Error why);
   Instant notice_at(const Host& host) const;
   Instant next_outage_check(const Host& host) const;
