@@ -33,8 +33,7 @@ std::string in_time(nanoseconds delay) {
 
 // The beginning of a policy match in the record.
 TerminalText found_by(const LogPolicy& policy) {
-  return terminal_text("log policy '{}' has found its line",
-                       policy.name.empty() ? policy.pattern : policy.name);
+  return terminal_text("log policy '{}' has found its line", policy.title());
 }
 
 }  // namespace

@@ -107,8 +107,7 @@ TaskHooks SearchStory::hooks_of(const Plan& plan) {
   };
   hooks.on_match = [this, &plan](const LogPolicy& policy, const PolicyMatch& match) {
     print(terminal_text("trial {}: log policy '{}' has found its line, printed by rank {}",
-                        plan.trial.trial, policy.name.empty() ? policy.pattern : policy.name,
-                        match.rank));
+                        plan.trial.trial, policy.title(), match.rank));
   };
   hooks.on_report = [this, number](const MetricsReport& report) {
     if (table_ && experiment_.metrics.counts(report.rank)) table_->reported(number, report.json);

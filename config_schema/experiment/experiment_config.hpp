@@ -178,6 +178,8 @@ struct LogPolicy {
   bool excludes_node = false;    ///< later attempts do not use the rank's host
   std::string signal;            ///< a label for the attempt; may be empty
 
+  /// What messages call it.
+  const std::string& title() const { return name.empty() ? pattern : name; }
   bool operator==(const LogPolicy&) const = default;
 };
 
