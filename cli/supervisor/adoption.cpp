@@ -191,7 +191,6 @@ Result<void> Adoption::take() {
   if (known->over || known->first().attempt < 0)
     return cannot(task_, "its journal says that nothing of it is left to resume");
   if (auto moved = follow_moves(*known); !moved) return moved;
-  if (!search_ && !is_moved_) record_moves(*known);
   resume_.emplace();
   if (auto taken = take_logs(*known, *entries); !taken) return taken;
   const std::uint64_t epoch = known->epoch + 1;
@@ -212,22 +211,21 @@ Result<void> Adoption::take() {
   return {};
 }
 
-// Its last attempt may be on other hosts than its plan.
+// Its last attempt may be on other hosts than its plan; the plan for a stop has these already. The
+// launcher that has begun that attempt may have died before it was in the record.
 Result<void> Adoption::follow_moves(const Replay& known) {
   const auto& place = known.first().place;
-  if (!place || is_moved_ || search_ || stop_signal_) return {};
-  auto trial = trial_at(plan_->experiment, request_.inventory, *place);
-  if (!trial) return cannot(task_, "its ranks are at no place that they can have");
-  plan_->trial = std::move(*trial);
-  return {};
-}
-
-// The launcher that has begun that attempt may have died before it was in the record.
-void Adoption::record_moves(const Replay& known) {
+  if (!place || is_moved_ || search_) return {};
+  if (!stop_signal_) {
+    auto trial = trial_at(plan_->experiment, request_.inventory, *place);
+    if (!trial) return cannot(task_, "its ranks are at no place that they can have");
+    plan_->trial = std::move(*trial);
+  }
   const std::string hosts = recorded_names(trial_hosts(plan_->trial));
-  if (!known.first().place || hosts == task_.hosts) return;
+  if (hosts == task_.hosts) return {};
   task_.hosts = hosts;
   task_.ranks = planned_ranks(plan_->trial, task_.log_directory, known.first().attempt);
+  return {};
 }
 
 // While a restart is pending, a stop request ends the task at once, which is up to the driver; the

@@ -48,7 +48,6 @@ class Adoption {
   Result<void> read();
   Result<void> plan_elsewhere();
   Result<void> follow_moves(const Replay& known);
-  void record_moves(const Replay& known);
   Result<void> end_attempts(std::vector<JournalEntry>& journal);
   Result<void> record_place();
   Result<void> take();

@@ -196,42 +196,43 @@ class Supervisor {
     if (s_.search != nullptr)
       files->logs = std::make_shared<TrialLogs>(task.log_directory, task.world_size,
                                                 s_.plan.experiment.log_limit);
-    return [files, first, store = s_.store, id = task.id, hosts = hosts_until(s_.plan.trial),
-            directory = task.working_directory] {
+    return [files, first, store = s_.store, id = task.id,
+            hosts = first_hosts(hosts_until(s_.plan.trial)), directory = task.working_directory] {
       if (files->logs == first) files->made = first->create();
       if (files->made) files->made = keep_task_hosts(*store, id, hosts, directory);
     };
   }
 
-  // The hosts that the task may have used once it runs there: all of a search, else those up to the
-  // last one of these.
-  std::vector<Host> hosts_until(const Trial& trial) const {
+  // How many of its hosts the task may have used once it runs there: all of a search, else those up
+  // to the last one of these.
+  std::size_t hosts_until(const Trial& trial) const {
+    std::size_t count = s_.hosts.size();
+    if (s_.search != nullptr) return count;
     const std::vector<std::string> names = host_names(trial);
     const std::set<std::string> used(names.begin(), names.end());
-    auto end = s_.hosts.end();
-    if (s_.search == nullptr)
-      while (end != s_.hosts.begin() && !used.contains(std::prev(end)->name)) --end;
-    return {s_.hosts.begin(), end};
+    while (count > 0 && !used.contains(s_.hosts[count - 1].name)) --count;
+    return count;
+  }
+  std::vector<Host> first_hosts(std::size_t count) const {
+    return {s_.hosts.begin(), s_.hosts.begin() + static_cast<std::ptrdiff_t>(count)};
   }
 
-  // A launcher that dies in between has left the old places in the record: there nothing runs.
-  void move_to(const Plan& next, bool is_begun) {
-    if (!is_begun) {
-      for (const PlannedHost& planned : next.trial.hosts) replaced_.remove(planned.host.name);
-      furthest_ = std::max(furthest_, hosts_until(next.trial).size());
-      report_unwritten(keep_task_hosts(
-          *s_.store, s_.task.id,
-          {s_.hosts.begin(), s_.hosts.begin() + static_cast<std::ptrdiff_t>(furthest_)},
-          s_.task.working_directory));
-      const std::string before = summarize_hosts(host_names(s_.plan.trial));
-      const std::string now = summarize_hosts(host_names(next.trial));
-      const int attempt = driver_->task().attempt();
-      if (now == before)
-        print(terminal_text("attempt {}: on other slots of {}", attempt, now));
-      else
-        print(terminal_text("attempt {}: on {} instead of {}", attempt, now, before));
-      return;
-    }
+  void announce_place(const Plan& next) {
+    for (const PlannedHost& planned : next.trial.hosts) replaced_.remove(planned.host.name);
+    furthest_ = std::max(furthest_, hosts_until(next.trial));
+    report_unwritten(
+        keep_task_hosts(*s_.store, s_.task.id, first_hosts(furthest_), s_.task.working_directory));
+    const std::string before = summarize_hosts(host_names(s_.plan.trial));
+    const std::string now = summarize_hosts(host_names(next.trial));
+    const int attempt = driver_->task().attempt();
+    if (now == before)
+      print(terminal_text("attempt {}: on other slots of {}", attempt, now));
+    else
+      print(terminal_text("attempt {}: on {} instead of {}", attempt, now, before));
+  }
+
+  // A launcher that dies before this is recorded has left it in the journal.
+  void move_to(const Plan& next) {
     s_.plan.trial = next.trial;
     s_.task.hosts = recorded_names(trial_hosts(next.trial));
     s_.task.ranks = planned_ranks(next.trial, s_.task.log_directory, driver_->task().attempt());
@@ -240,7 +241,7 @@ class Supervisor {
 
   // What the task has left on a host that it does not use any more.
   void end_on(int host) {
-    if (!driver_->hosts().is_on(host))
+    if (!is_in_use(host))
       replaced_.add(host, {s_.hosts[static_cast<std::size_t>(host)], agent_key(s_.task.id, host)});
   }
 
@@ -546,7 +547,8 @@ class Supervisor {
         if (is_loss) loop_.post([this] { miss_node(); });
       };
     auto next_place = look_for_spares();
-    hooks.on_moved_to = [this](const Plan& next, bool is_begun) { move_to(next, is_begun); };
+    hooks.on_next_place = [this](const Plan& next) { announce_place(next); };
+    hooks.on_new_place = [this](const Plan& next) { move_to(next); };
     if (next_place)
       hooks.on_match = [this, told = std::move(hooks.on_match)](const LogPolicy& policy,
                                                                 const PolicyMatch& match) {
@@ -554,9 +556,8 @@ class Supervisor {
         const Trial& trial = s_.plan.trial;
         const auto rank = static_cast<std::size_t>(match.rank);
         if (policy.excludes_node)
-          spares().exclude(
-              trial.hosts[static_cast<std::size_t>(trial.ranks[rank].host)].host.name,
-              fmt::format("log policy '{}'", policy.name.empty() ? policy.pattern : policy.name));
+          spares().exclude(trial.hosts[static_cast<std::size_t>(trial.ranks[rank].host)].host.name,
+                           fmt::format("log policy '{}'", policy.title()));
       };
     hooks.on_displaced = [this](const TaskDriver::Displacement& by) { displaced(by); };
     driver_.emplace(
@@ -579,8 +580,7 @@ class Supervisor {
     else
       driver_->start();
     // The launcher before this one may have gone on without some of these.
-    if (const TaskDriver::Resumption* left = driver_->resumption();
-        left != nullptr && furthest_ > 0)
+    if (const TaskDriver::Resumption* left = driver_->resumption())
       for (std::size_t host = 0; host < s_.hosts.size(); ++host)
         if (left->replay.hosts.contains(s_.hosts[host].name)) end_on(static_cast<int>(host));
     const auto control = open_control(loop_, s_.store->control_socket(s_.task.id), s_.task.id,
@@ -602,9 +602,10 @@ class Supervisor {
   // In a job, Slurm gives other nodes.
   decltype(TaskDriver::Work::next_place) look_for_spares() {
     if (s_.search != nullptr || s_.may_go_back || !may_move(s_.plan.experiment)) return {};
-    furthest_ = hosts_until(s_.plan.trial).size();
-    if (const auto kept = read_task_hosts(*s_.store, s_.task.id); kept && s_.resume)
-      furthest_ = std::max(furthest_, std::min(kept->size(), s_.hosts.size()));
+    furthest_ = hosts_until(s_.plan.trial);
+    if (s_.resume)
+      if (const auto kept = read_task_hosts(*s_.store, s_.task.id))
+        furthest_ = std::max(furthest_, std::min(kept->size(), s_.hosts.size()));
     return [this](const RunOutcome& outcome) {
       std::set<std::string> unreached;
       for (const int host : replaced_.unsettled())
@@ -667,13 +668,16 @@ class Supervisor {
   std::set<int> doubtful_hosts(const RunOutcome& outcome) const {
     if (!driver_) return {};
     std::set<int> hosts = unsettled_hosts();
-    const TrialHosts& last = driver_->hosts();
     if (!s_.stop_signal && search_ == nullptr)
-      for (const Leftover& leftover : outcome.leftovers) hosts.erase(last.of_task(leftover.host));
+      for (const Leftover& leftover : outcome.leftovers)
+        hosts.erase(driver_->hosts().of_task(leftover.host));
     for (const int host : driver_->broken_hosts())
-      if (search_ != nullptr || last.is_on(host)) hosts.insert(host);
+      if (is_in_use(host)) hosts.insert(host);
     return hosts;
   }
+
+  // By the last attempt of a task that is no search; a search may use all of its hosts.
+  bool is_in_use(int host) const { return search_ != nullptr || driver_->hosts().is_on(host); }
 
   // The ranks of a host that was replaced had ended before the task went on, unless it was at once.
   std::set<int> unsettled_hosts() const {
@@ -681,7 +685,7 @@ class Supervisor {
     if (!driver_) return hosts;
     if (s_.plan.experiment.replaces_at_once) hosts = replaced_.unsettled();
     for (const int host : driver_->unsettled_hosts())
-      if (search_ != nullptr || driver_->hosts().is_on(host)) hosts.insert(host);
+      if (is_in_use(host)) hosts.insert(host);
     return hosts;
   }
 

@@ -15,8 +15,8 @@ namespace train {
 /// Decides where the attempts of a task run that follow the failure of a host: on all hosts but
 /// those that have failed, by the rule by which the task was placed, and with as few new ones as
 /// will do. A host that was lost is left out for a time, which doubles each time, and then serves
-/// again. One whose ranks are the first to
-/// fail in several attempts (`blame_limit`), or that a log policy excludes, is left out for good.
+/// again. One whose ranks are the first to fail in several attempts (`blame_limit`), or that a log
+/// policy excludes, is left out for good.
 class SpareHosts {
  public:
   /// `all` must outlive it. `held`: by others, when the task was placed.

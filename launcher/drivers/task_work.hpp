@@ -109,9 +109,10 @@ struct TaskDisplacement {
 
 /// Reports about a task. They are called from inside calls to the driver or the ports.
 struct TaskHooks {
-  /// The next attempt is to run here (`TaskWork::next_place`). Before that this is called again
-  /// with `is_begun`, just before `on_attempt`; not if the task ends before.
-  std::function<void(const Plan& plan, bool is_begun)> on_moved_to = [](const Plan&, bool) {};
+  /// The next attempt is to run here (`TaskWork::next_place`), unless the task ends before.
+  std::function<void(const Plan& plan)> on_next_place = [](const Plan&) {};
+  /// That attempt begins: `on_attempt` follows.
+  std::function<void(const Plan& plan)> on_new_place = [](const Plan&) {};
   /// Called before anything of this attempt happens; not for the first attempt. `begun`: when its
   /// beginning was recorded, if the task has a clock for that.
   std::function<void(int attempt, std::optional<milliseconds> begun)> on_attempt =

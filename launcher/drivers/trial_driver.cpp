@@ -378,7 +378,7 @@ void TrialDriver::has_moved(const Place& before) {
   for (const int host : before.hosts.of_task())
     if (!hosts().is_on(host) && means_.connections.is_expected(host))
       owner_.dismiss_host(trial().trial, host);
-  hooks_.on_moved_to(plan(), true);
+  hooks_.on_new_place(plan());
 }
 
 // Lost hosts are already looked for during the delay, and so are those that take their place.
@@ -387,7 +387,7 @@ void TrialDriver::perform(const task_action::AnnounceRestart& action) {
   if (is_moving_) return;
   if (next_place_) {
     for (const std::string& line : left_out_) hooks_.on_note(line);
-    hooks_.on_moved_to(next_place_->plan(), false);
+    hooks_.on_next_place(next_place_->plan());
   }
   for (const int host : (next_place_ ? *next_place_ : *place_).hosts.of_task()) request_host(host);
 }

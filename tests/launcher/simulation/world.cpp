@@ -194,8 +194,7 @@ TaskDriver::Hooks World::hooks_of(Supervisor& supervisor) {
     attempts_ = std::max(attempts_, attempt + 1);
     losses_seen_ = 0;
   };
-  hooks.on_moved_to = [this, is_now, &supervisor](const Plan& next, bool is_begun) {
-    if (!is_begun) return;
+  hooks.on_new_place = [this, is_now, &supervisor](const Plan& next) {
     supervisor.plan.trial = next.trial;
     if (!is_now()) return;
     ++moves_;
