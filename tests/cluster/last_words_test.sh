@@ -9,7 +9,6 @@ use_cluster 2 --slots 2
 use_train "${1:-}"
 
 both=(-H 'node[01-02]:1' -n 2)
-task_id() { sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err"; }
 # field EXPRESSION: of the JSON of the task that was launched last, as `d`.
 field() { on head "$train task show $(task_id) --json" | python3 -c "import json, sys; d = json.load(sys.stdin); print($1)"; }
 

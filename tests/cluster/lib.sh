@@ -218,6 +218,8 @@ await_launch() {
 
 launch_has_ended() { ! kill -0 "$launch_job" 2>/dev/null; }
 launch_runs() { ! launch_has_ended; }
+# The id of the task that was launched last, as it was told.
+task_id() { sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err"; }
 signal_launcher() { on head kill "-$1" "$launcher"; }
 
 # interrupt TIMES: Ctrl-C so often. Signals that have not been taken count once.

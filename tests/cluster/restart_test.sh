@@ -10,7 +10,6 @@ use_train "${1:-}"
 
 on_three=(-H 'node[01-03]:1' -n 3)
 id='' # of the task
-task_id() { sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err"; }
 
 # here: a rank waits until all of its attempt are so far; the first that fails has the others stopped.
 cat >"$shared/here" <<'BASH'

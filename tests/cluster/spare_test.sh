@@ -22,7 +22,6 @@ BASH
 two_of=(-n 4 --set max_restarts=1 --set reconnect_window=10s)
 id=
 field() { on head "$train task show $id --json" | python3 -c "import json,sys; d=json.load(sys.stdin); print($1)"; }
-task_id() { sed -n 's/^train: task \([a-z0-9]*\): .*/\1/p' "$work/err"; }
 hosts_of_attempts='"; ".join(a["hosts"] for a in d["attempts"])'
 is_there() { ls "$shared/there.$1.$2."* >/dev/null 2>&1; }
 # attempt_runs NUMBER: all four ranks of it.
