@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/show/rank_list.hpp"
 #include "cli/terminal/talk.hpp"
+#include "launcher/output/rank_list.hpp"
 
 namespace train {
 

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "cli/show/rank_list.hpp"
 #include "cli/terminal/talk.hpp"
+#include "launcher/output/rank_list.hpp"
 
 namespace train {
 

@@ -8,7 +8,6 @@
 #include "cli/commands/flags.hpp"
 #include "cli/logs/logged_trials.hpp"
 #include "cli/logs/task_view.hpp"
-#include "cli/show/rank_list.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/supervisor/task_end.hpp"
 #include "cli/surroundings/state_directory.hpp"
@@ -17,6 +16,7 @@
 #include "config_schema/hosts/host_fold.hpp"
 #include "config_schema/hosts/host_set.hpp"
 #include "config_schema/text/text.hpp"
+#include "launcher/output/rank_list.hpp"
 
 namespace train {
 

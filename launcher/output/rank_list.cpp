@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/show/rank_list.hpp"
+#include "launcher/output/rank_list.hpp"
 
 #include <fmt/format.h>
 
