@@ -46,11 +46,12 @@ launcher/live: plan capacity lease rendezvous picture talks
 launcher/queue: ports frames lease wire talks
 launcher/fitness: ports frames lease rendezvous wire talks live
 launcher/doctor: fitness
-launcher/run: context states record plan ports frames lease rendezvous wire output connections
+launcher/hang: context plan ports frames lease rendezvous wire output
+launcher/run: context states record plan ports frames lease rendezvous wire output connections hang
 launcher/task: states plan ports capacity frames run
 launcher/journal: record search plan ports frames wire run task
 launcher/report_page: picture record search measures journal
-launcher/drivers: search plan ports capacity lease rendezvous placement wire measures output connections run task journal
+launcher/drivers: search plan ports capacity lease rendezvous placement wire measures output connections hang run task journal
 
 backends/posix:
 backends/accelerator: posix
@@ -71,7 +72,8 @@ backends/command: posix event_loop link process
 backends/openssh: posix event_loop link process command
 backends/ssh_config: posix event_loop ssh_formats process
 backends/visits: posix lease process
-backends/attempt: posix event_loop lease network observe process visits
+backends/inspect: posix event_loop process
+backends/attempt: posix event_loop lease network observe process visits inspect
 backends/results: posix context
 backends/ssh_keys: posix event_loop ssh_formats ssh_config
 backends/agent: posix event_loop lease observe process attempt
