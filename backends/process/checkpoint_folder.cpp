@@ -11,6 +11,8 @@
 #include <chrono>
 #include <ctime>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
@@ -128,6 +130,32 @@ Result<std::string> mark_checkpoint_folder(const std::string& path, FileCalls& c
               fmt::format("the folder for checkpoints '{}' has {}", path,
                           fmt::format(fmt::runtime(what), mark_name)),
               "remove that file, or name another folder in checkpoint_storage");
+}
+
+NewestCheckpoint newest_checkpoint(const std::string& path, int levels) {
+  constexpr std::size_t most_folders = 4;
+  NewestCheckpoint found;
+  std::vector<std::pair<std::chrono::nanoseconds, std::string>> folders;
+  const std::vector<std::string> names = names_in(FolderReader(path), most_names + 1);
+  found.is_whole = names.size() <= most_names;
+  for (const std::string& name : names) {
+    const std::string file = fmt::format("{}/{}", path, name);
+    struct stat status {};
+    if (name.starts_with(mark_name) || ::lstat(file.c_str(), &status) != 0) continue;
+    const std::chrono::nanoseconds changed = std::chrono::seconds(status.st_mtim.tv_sec) +
+                                             std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+    found.at = std::max(found.at.value_or(changed), changed);
+    if (S_ISDIR(status.st_mode)) folders.emplace_back(changed, file);
+  }
+  std::sort(folders.rbegin(), folders.rend());
+  if (folders.size() > most_folders) folders.resize(most_folders);
+  for (const auto& [changed, folder] : folders) {
+    if (levels <= 1) break;
+    const auto below = newest_checkpoint(folder, levels - 1);
+    if (below.at) found.at = std::max(*found.at, *below.at);
+    found.is_whole = found.is_whole && below.is_whole;
+  }
+  return found;
 }
 
 }  // namespace train

@@ -102,3 +102,36 @@ TEST_CASE("a folder for checkpoints that cannot be used is refused with its name
   CHECK_THAT(refusal_of("/proc/self/0"), Contains("cannot be made"));
   CHECK_THAT(refusal_of("/proc/self"), Contains("'/proc/self' cannot be written"));
 }
+
+TEST_CASE("the newest checkpoint is what was changed last in the folder or below it") {
+  const TemporaryDirectory base;
+  const std::string folder = base.path() + "/checkpoints";
+  CHECK_FALSE(newest_checkpoint(folder).at.has_value());
+  mark_of(folder);
+  CHECK_FALSE(newest_checkpoint(folder).at.has_value());  // the mark is none
+  const auto set_time = [](const std::string& file, std::time_t seconds) {
+    const timespec times[2] = {{seconds, 0}, {seconds, 5}};
+    REQUIRE(::utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
+  };
+  std::ofstream(folder + "/one") << "x";
+  set_time(folder + "/one", 1'000);
+  CHECK(newest_checkpoint(folder).at == std::chrono::nanoseconds(1'000'000'000'005));
+  std::filesystem::create_directory(folder + "/step-2");
+  std::ofstream(folder + "/step-2/model") << "x";
+  set_time(folder + "/step-2/model", 3'000);
+  set_time(folder + "/step-2", 2'000);
+  CHECK(newest_checkpoint(folder).at == std::chrono::nanoseconds(3'000'000'000'005));
+  std::filesystem::create_directories(folder + "/step-2/a/b");
+  std::ofstream(folder + "/step-2/a/b/model") << "x";
+  set_time(folder + "/step-2/a/b/model", 4'000);
+  for (const char* above : {"/step-2/a/b", "/step-2/a", "/step-2"}) set_time(folder + above, 2'000);
+  CHECK(newest_checkpoint(folder).at == std::chrono::nanoseconds(4'000'000'000'005));
+}
+
+TEST_CASE("of a folder with very many names not all are looked at, which is said") {
+  const TemporaryDirectory base;
+  for (int i = 0; i < 1'000; ++i) std::ofstream(base.path() + "/" + std::to_string(i)) << "x";
+  CHECK(newest_checkpoint(base.path()).is_whole);
+  std::ofstream(base.path() + "/last") << "x";
+  CHECK_FALSE(newest_checkpoint(base.path()).is_whole);
+}
