@@ -222,6 +222,10 @@ void AgentDriver::perform(const agent_action::WatchGpus& action) {
   if (AttemptDriver* attempt = find(action.of)) attempt->watch_gpus();
 }
 
+void AgentDriver::perform(const agent_action::LookAtRanks& action) {
+  if (AttemptDriver* attempt = find(action.of)) attempt->look_at_ranks(action.wants_states);
+}
+
 void AgentDriver::perform(const agent_action::MakeStopFile& action) {
   if (AttemptDriver* attempt = find(action.of)) attempt->make_stop_file();
 }

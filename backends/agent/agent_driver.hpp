@@ -48,6 +48,7 @@ class AgentDriver {
   void perform(const agent_action::StartRank& action);
   void perform(const agent_action::ReleasePorts& action);
   void perform(const agent_action::WatchGpus& action);
+  void perform(const agent_action::LookAtRanks& action);
   void perform(const agent_action::MakeStopFile& action);
   void perform(const agent_action::TerminateRank& action);
   void perform(const agent_action::KillTree& action);

@@ -54,6 +54,7 @@ AttemptDriver::AttemptDriver(const AttemptSurroundings& surroundings, AttemptId 
                      events_.on_event(agent_event::RanksMeasured{
                          std::move(ranks), of_, gpus_ ? gpus_->uses() : std::vector<GpuUse>()});
                    }),
+      inspection_(loop_),
       starter_(loop_, *work_, {of.trial, surroundings.open_files, surroundings.tools->path()},
                calls_, subreaper_.child_start(), starter_events()),
       memory_wait_(loop_, surroundings.means.ask_devices),
@@ -99,6 +100,7 @@ void AttemptDriver::check_host(const message::Prepare& prepare) {
       events_.on_event(agent_event::HostChecked{problems, {}, {}, ErrorClass::host, {}, of_});
     });
   gpu_wait_ = prepare.gpu_wait;
+  if (prepare.looks_for_checkpoints) checkpoints_ = prepare.checkpoint_directory;
   for (const RankCommand& rank : prepare.ranks)
     working_directories_[rank.rank] = rank.working_directory;
   is_checking_ = true;
@@ -153,6 +155,7 @@ void AttemptDriver::report_checked(const std::shared_ptr<CheckedHost>& host) {
   if (responder_) host->told.networks.probe_token = responder_->token();
   run_directory_ = host->told.run_directory;
   ports_ = std::move(host->ports);
+  newest_checkpoint_ = host->newest_checkpoint;
   end_inquiry_.count_from(std::move(host->memory_kills));
   const bool has_one_rank = working_directories_.size() == 1;
   if (has_one_rank) usage_watch_.count_cgroup(path_of_cgroup(host->cgroup));
@@ -246,6 +249,22 @@ void AttemptDriver::start_rank(int rank) {
 
 void AttemptDriver::watch_gpus() { gpus_ = surroundings_.gpus.reader(); }
 
+// Of a rank that has ended, a heartbeat still counts. Both looks together take 7 s at most.
+void AttemptDriver::look_at_ranks(bool wants_states) {
+  std::map<int, std::string> heartbeats;
+  for (const auto& [rank, worker] : workers_)
+    heartbeats[rank] = run_directory_ + "/" + heartbeat_file_name(rank);
+  inspection_.look_at_heartbeats(heartbeats, [this, wants_states](std::optional<milliseconds> age) {
+    if (!wants_states) return events_.on_event(agent_event::RanksSeen{false, age, {}, of_});
+    std::map<int, int> processes;
+    for (const auto& [rank, worker] : workers_)
+      if (!worker->ended()) processes[rank] = worker->pid();
+    inspection_.look(processes, run_directory_, [this, age](std::vector<RankState> states) {
+      events_.on_event(agent_event::RanksSeen{true, age, std::move(states), of_});
+    });
+  });
+}
+
 void AttemptDriver::rank_started(int rank, const SpawnedProcess& process) {
   starting_.erase(rank);
   Worker::Events events;
@@ -309,17 +328,20 @@ void AttemptDriver::rank_ended(int rank, const ExitStatus& status) {
   ++ends_pending_;
   metrics_files_.finish(rank, [this, end, status, is_killing = is_killing_] {
     call_soon([this, end, status, is_killing] {
-      if (end.code == 0 || survivors_) return report_end(end);
-      look_into_end(
-          end, {workers_.at(end.rank)->pid(), status, is_killing,
-                run_directory_ + "/" + error_file_name(end.rank), working_directories_[end.rank]});
+      const bool is_vain = end.code == 0 && is_stopping_ && !checkpoints_.empty();
+      if ((end.code == 0 && !is_vain) || survivors_) return report_end(end);
+      look_into_end(end, {workers_.at(end.rank)->pid(), status, is_killing,
+                          run_directory_ + "/" + error_file_name(end.rank),
+                          working_directories_[end.rank], checkpoints_, newest_checkpoint_});
     });
   });
 }
 
-// For a rank that failed.
+// For a rank that failed, or that was told to stop.
 void AttemptDriver::look_into_end(const agent_event::RankEnded& told, const EndedRank& rank) {
   end_inquiry_.look(rank, [this, end = told](FoundAtEnd found) mutable {
+    end.has_new_checkpoint = found.has_new_checkpoint;
+    if (end.code == 0) return report_end(end);
     end.error_file = std::move(found.error_file);
     end.memory_kill = std::move(found.memory_kill);
     end.core = std::move(found.core);
@@ -351,6 +373,7 @@ void AttemptDriver::make_stop_file() {
 
 // The rank may have ended by the time the stop file exists.
 void AttemptDriver::terminate_rank(int rank, int signal) {
+  is_stopping_ = true;
   stop_file_.then([this, rank, signal] {
     const auto worker = workers_.find(rank);
     if (worker != workers_.end() && !worker->second->ended())

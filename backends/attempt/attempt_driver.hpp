@@ -17,6 +17,7 @@
 #include "backends/attempt/subreaper.hpp"
 #include "backends/event_loop/background.hpp"
 #include "backends/event_loop/loop.hpp"
+#include "backends/inspect/rank_inspection.hpp"
 #include "backends/network/probe_responder.hpp"
 #include "backends/observe/end_inquiry.hpp"
 #include "backends/observe/gpu_watch.hpp"
@@ -66,6 +67,7 @@ class AttemptDriver {
   void release_ports();
   void start_rank(int rank);
   void watch_gpus();
+  void look_at_ranks(bool wants_states);
   void make_stop_file();
   void terminate_rank(int rank, int signal);
   void kill_tree();
@@ -112,6 +114,7 @@ class AttemptDriver {
   MetricsFiles metrics_files_;
   std::shared_ptr<const GpuWatch::Reader> gpus_;  ///< while ranks have GPUs
   UsageWatch usage_watch_;
+  RankInspection inspection_;
   RankStarter starter_;
   GpuWait gpu_wait_;
   bool has_nvidia_gpus_ = false;
@@ -121,6 +124,8 @@ class AttemptDriver {
   std::unique_ptr<ProbeResponder> responder_;  ///< until the ranks start
   Background prober_;
   std::string run_directory_;
+  std::string checkpoints_;                         ///< empty: nothing new is looked for there
+  std::optional<nanoseconds> newest_checkpoint_;    ///< before the ranks started
   std::map<int, std::string> working_directories_;  ///< by rank
   std::map<int, std::unique_ptr<Worker>> workers_;  ///< by rank
   std::set<int> starting_;                          ///< ranks without a started or failed event yet
@@ -133,6 +138,7 @@ class AttemptDriver {
   bool is_reading_paused_ = false;
   int ends_pending_ = 0;  ///< ranks that have ended and are not reported to the launcher yet
   bool is_killing_ = false;
+  bool is_stopping_ = false;                        ///< ranks have got their stop signal
   std::optional<std::vector<Survivor>> gone_;       ///< survivors, until the last starts are known
   std::optional<std::vector<Survivor>> survivors_;  ///< set once everything else is gone
   /// Posted callbacks hold a weak_ptr to it, to find out whether this still exists.

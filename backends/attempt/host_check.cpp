@@ -58,6 +58,14 @@ void check_ranks(const message::Prepare& prepare, FileCalls& calls, Problems& pr
   }
 }
 
+bool wants_hang_stacks(const message::Prepare& prepare) {
+  return std::any_of(prepare.ranks.begin(), prepare.ranks.end(), [](const RankCommand& rank) {
+    return std::any_of(
+        rank.environment.begin(), rank.environment.end(),
+        [](const EnvironmentEntry& each) { return each.name == hang_stacks_variable; });
+  });
+}
+
 void make_files(const message::Prepare& prepare, const HostDirectory& directory,
                 const std::string& key, ReportTools& tools, FileCalls& calls, CheckedHost& checked,
                 Problems& problems) {
@@ -70,6 +78,7 @@ void make_files(const message::Prepare& prepare, const HostDirectory& directory,
   std::vector<RunFile> files = prepare.files;
   for (const RankCommand& rank : prepare.ranks) {
     directory.remove_file(key, error_file_name(rank.rank), trial);
+    directory.remove_file(key, heartbeat_file_name(rank.rank), trial);
     files.push_back({metrics_file_name(rank.rank), {}});
   }
   for (const RunFile& file : files) directory.remove_file(key, file.name, trial);
@@ -79,7 +88,7 @@ void make_files(const message::Prepare& prepare, const HostDirectory& directory,
     if (auto written = calls("write", path + "/" + file.name, write); !written)
       problems.add(written.error());
   }
-  const auto make_tools = [&] { return tools.make(); };
+  const auto make_tools = [&] { return tools.make(wants_hang_stacks(prepare)); };
   if (auto there = calls("write", tools.path(), make_tools); !there) problems.add(there.error());
 }
 
@@ -163,6 +172,10 @@ CheckedHost check_host(const message::Prepare& prepare, const HostDirectory& dir
     auto mark = mark_checkpoint_folder(prepare.checkpoint_directory, calls);
     if (mark) checked.told.checkpoint_mark = std::move(*mark);
     if (!mark) problems.add(mark.error());
+    if (prepare.looks_for_checkpoints)
+      checked.newest_checkpoint = calls("readdir", prepare.checkpoint_directory, [&] {
+        return newest_checkpoint(prepare.checkpoint_directory).at;
+      });
   }
   const auto record = [&] { return recorder.begin(directory, key, means.cgroups); };
   if (auto begun = calls("write", directory.lock_path(key), record); !begun)

@@ -23,7 +23,8 @@ struct CheckedHost {
   agent_event::HostChecked told;
   std::vector<PortHold> ports;
   Descriptor cgroup;
-  std::shared_ptr<MemoryKills> memory_kills;  ///< the count before ranks start in the cgroup
+  std::optional<nanoseconds> newest_checkpoint;  ///< before the ranks start, if it is looked for
+  std::shared_ptr<MemoryKills> memory_kills;     ///< the count before ranks start in the cgroup
 };
 
 /// Checks whether the ranks can be started here: working directories, programs, interpreters,

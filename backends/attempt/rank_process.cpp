@@ -123,6 +123,7 @@ void RankProcesses::add_tools(Environment& environment) const {
     if (!folders.empty() && !folders.ends_with(':')) folders += ':';
     folders += tools_;
   }
+  if (environment.contains(hang_stacks_variable)) environment["PYTHONPATH"].insert(0, tools_ + ":");
 }
 
 // The variables of the session, without those that a variable of the rank rules out, overridden by

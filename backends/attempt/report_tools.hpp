@@ -8,8 +8,8 @@
 
 namespace train {
 
-/// The program and the module with which ranks report, in a folder that all trials of an agent
-/// share: the ranks' PATH and PYTHONPATH end with it.
+/// The program and the modules for ranks, in a folder that all trials of an agent share: the ranks'
+/// PATH and PYTHONPATH end with it; PYTHONPATH begins with it if `hang_stacks` is set.
 class ReportTools {
  public:
   /// The directory must outlive this.
@@ -20,9 +20,12 @@ class ReportTools {
   std::string path() const { return directory_.run_directory(key_, HostDirectory::shared); }
   /// Creates the missing files; the run directory of a trial must exist. From any thread; class
   /// `host`.
-  Result<void> make();
+  Result<void> make(bool with_hang_stacks);
 
  private:
+  bool is_there(const char* name) const;
+  Result<void> write(const char* name, const std::string& text);
+
   const HostDirectory& directory_;
   const std::string key_;
   std::mutex mutex_;

@@ -198,6 +198,7 @@ void RankParent::carry_out(const SubreaperCommand& command) {
     for (const int pid : ranks_) signal_group(pid, SIGKILL);
   } else if (ranks_.contains(command.pid)) {
     signal_group(command.pid, command.signal);
+    signal_group(command.pid, SIGCONT);  // a stopped rank takes the signal only once it goes on
   }
 }
 

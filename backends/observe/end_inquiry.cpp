@@ -8,6 +8,7 @@
 
 #include "backends/observe/core_file.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/process/checkpoint_folder.hpp"
 
 namespace train {
 
@@ -72,10 +73,22 @@ void EndInquiry::read_error_file(const std::shared_ptr<Look>& look) {
   const auto text = std::make_shared<std::string>();
   error_files_.run(
       [path = look->rank.error_file, text] { *text = read_small_file(path, longest_error_file); },
-      [look, text](bool is_done) {
+      [this, look, text](bool is_done) {
         if (is_done) look->found.error_file = std::move(*text);
-        look->done(std::move(look->found));
+        look_for_checkpoint(look);
       });
+}
+
+void EndInquiry::look_for_checkpoint(const std::shared_ptr<Look>& look) {
+  if (look->rank.checkpoints.empty()) return look->done(std::move(look->found));
+  const auto newest = std::make_shared<NewestCheckpoint>();
+  checkpoints_.run([newest, path = look->rank.checkpoints] { *newest = newest_checkpoint(path); },
+                   [look, newest](bool is_done) {
+                     const bool is_new = is_done && newest->at > look->rank.newest_checkpoint;
+                     if (is_new || (is_done && newest->is_whole))
+                       look->found.has_new_checkpoint = is_new;
+                     look->done(std::move(look->found));
+                   });
 }
 
 }  // namespace train

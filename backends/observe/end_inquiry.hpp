@@ -22,13 +22,16 @@ struct EndedRank {
   bool was_killed_here = false;  ///< by train, with the rest of its attempt
   std::string error_file;        ///< its path
   std::string working_directory;
+  std::string checkpoints = {};  ///< a folder that is searched for a new file; empty: none is
+  std::optional<nanoseconds> newest_checkpoint = {};  ///< there before the ranks started
 };
 
 /// What was found out about its end, besides the status.
 struct FoundAtEnd {
   std::string error_file;  ///< at most 64 KiB of it
   std::optional<message::MemoryKill> memory_kill;
-  std::string core;  ///< as in message::RankEnded
+  std::string core;                             ///< as in message::RankEnded
+  std::optional<bool> has_new_checkpoint = {};  ///< likewise
 };
 
 /// Examines, beside the loop, what failed ranks have left: they may have put anything there, even a
@@ -36,7 +39,8 @@ struct FoundAtEnd {
 /// missing.
 class EndInquiry {
  public:
-  explicit EndInquiry(Loop& loop) : memory_kills_(loop), cores_(loop), error_files_(loop) {}
+  explicit EndInquiry(Loop& loop)
+      : memory_kills_(loop), cores_(loop), error_files_(loop), checkpoints_(loop) {}
 
   /// Sets the counts of memory kills from before the ranks start. Without it, no memory kills are
   /// reported.
@@ -67,10 +71,12 @@ class EndInquiry {
   struct Look;
   void look_for_core(const std::shared_ptr<Look>& look);
   void read_error_file(const std::shared_ptr<Look>& look);
+  void look_for_checkpoint(const std::shared_ptr<Look>& look);
 
   Thread memory_kills_;
   Thread cores_;
   Thread error_files_;
+  Thread checkpoints_;
   std::shared_ptr<MemoryKills> kills_;  ///< used by the thread of `memory_kills_` only
 };
 

@@ -273,6 +273,10 @@ std::string SqliteTaskStore::starts_file(const std::string& id) const {
   return impl_->directory(id) + "/starts.jsonl";
 }
 
+std::string SqliteTaskStore::hang_file(const std::string& id) const {
+  return impl_->directory(id) + "/hang.txt";
+}
+
 std::string SqliteTaskStore::unsettled_file(const std::string& id) const {
   return impl_->directory(id) + "/unsettled.json";
 }

@@ -112,6 +112,8 @@ class SqliteTaskStore final : public TaskStore {
   /// Measurements of a task, which its launcher writes (cli/record/measure_files.hpp).
   std::string usage_file(const std::string& id) const;
   std::string starts_file(const std::string& id) const;
+  /// What every rank did when the ranks hung for the last time; missing: they never did.
+  std::string hang_file(const std::string& id) const;
   /// The messages of the launcher of a detached task after it has left its terminal.
   std::string supervisor_log(const std::string& id) const;
 

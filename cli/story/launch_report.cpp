@@ -63,7 +63,7 @@ TerminalText describe_cause(const Failure& cause, const RunOutcome& outcome, con
     if (!rank.memory_kill->process.empty())
       text += terminal_text("\n  the kernel killed process {} (its words are in dmesg there)",
                             rank.memory_kill->process);
-  } else if (rank.signal && !rank.ended_with_parent) {
+  } else if (rank.signal && rank.state == RankOutcome::State::failed && !rank.ended_with_parent) {
     if (const auto meaning = meaning_of_signal(*rank.signal); !meaning.empty())
       text += terminal_text("\n  {}", meaning);
   }
@@ -314,7 +314,9 @@ TerminalText last_words(const RunOutcome& outcome, const Trial& trial, const Ran
   TerminalText summary;
   if (outcome.cause) {
     const Failure& cause = *outcome.cause;
-    if (cause.rank) {
+    if (!cause.rank && error_class == ErrorClass::hang) {
+      summary = TerminalText(cause.error.diagnostics.front().message);
+    } else if (cause.rank) {
       summary = TerminalText(cause.error.diagnostics.front().message);
       add_line(text, describe_cause(cause, outcome, trial, output, task));
     } else if (cause.host >= 0) {

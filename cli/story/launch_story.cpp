@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "backends/posix/files.hpp"
 #include "cli/show/task_table.hpp"
 #include "cli/story/launch_report.hpp"
 #include "cli/terminal/talk.hpp"
+#include "config_schema/text/duration.hpp"
 
 namespace train {
 
@@ -75,6 +77,7 @@ TaskDriver::Hooks LaunchStory::hooks(int first_attempt, std::function<void()> on
     if (!why.empty()) print(TerminalText(why));
     if (is_last) recorder_.change(TaskState::stopping);
   };
+  hooks.on_hang = [this](const HangReport& report) { ranks_hang(report); };
   hooks.on_attempt_over = [this](int, const RunOutcome& outcome) { attempt_over(outcome); };
   hooks.on_match = [this](const LogPolicy& policy, const PolicyMatch& match) {
     policy_matched(policy, match);
@@ -198,6 +201,23 @@ void LaunchStory::policy_matched(const LogPolicy& policy, const PolicyMatch& mat
   print(text);
   task_.attempts.back().log_policies.push_back(text.text());
   recorder_.write();
+}
+
+// One file is enough: what an earlier attempt did is in the record in short.
+void LaunchStory::ranks_hang(const HangReport& report) {
+  print(terminal_text("the ranks hang: nothing has come from any for {} (hang_timeout)",
+                      duration_text(report.silence)));
+  for (const std::string& line : lines_of(report, trial_)) print(TerminalText(line));
+  std::string text = fmt::format("attempt {} of task {}\n{}", task_.attempts.back().number,
+                                 task_.id, text_of(report, trial_));
+  const auto write = [file = hang_file_, text = std::move(text)] {
+    constexpr mode_t only_own = 0600;
+    return write_file(file, text, only_own);
+  };
+  recorder_.run_first(write, [this](const Result<void>& written) {
+    if (!written) print(terminal_text(written.error(), 1));
+  });
+  print(terminal_text("what every rank did then: {}", hang_file_));
 }
 
 void LaunchStory::restart(const task_action::AnnounceRestart& restart) {

@@ -34,6 +34,8 @@ class LaunchStory {
   void on_reached(std::function<void()> callback) { on_reached_ = std::move(callback); }
   /// Called when an attempt other than the first begins.
   void on_attempt(std::function<void(int attempt)> callback) { on_attempt_ = std::move(callback); }
+  /// Where it is written what every rank does when the ranks hang.
+  void keep_hangs_in(std::string file) { hang_file_ = std::move(file); }
   /// The hooks for a driver that begins or resumes this attempt; `on_over` is called at the end of
   /// the task.
   TaskDriver::Hooks hooks(int attempt, std::function<void()> on_over);
@@ -53,6 +55,7 @@ class LaunchStory {
   void used(int rank, const RankUsage& usage);
   void policy_matched(const LogPolicy& policy, const PolicyMatch& match);
   void restart(const task_action::AnnounceRestart& restart);
+  void ranks_hang(const HangReport& report);
 
   Terminal& terminal_;
   RankOutput& shown_;
@@ -64,6 +67,7 @@ class LaunchStory {
   std::function<void()> on_first_start_ = [] {};
   std::function<void()> on_reached_ = [] {};
   std::function<void(int)> on_attempt_ = [](int) {};
+  std::string hang_file_;
   TerminalText failure_;  ///< of the last attempt, one line
   UnixMillis usage_recorded_ = 0;
 

@@ -105,6 +105,10 @@ TaskHooks SearchStory::hooks_of(const Plan& plan) {
     print(terminal_text("trial {}: {}; restart {} of {}", number, failures_[number], restart.number,
                         restart.of));
   };
+  hooks.on_hang = [this, &plan](const HangReport& report) {
+    for (const std::string& line : lines_of(report, plan.trial))
+      print(terminal_text("trial {}: {}", plan.trial.trial, line));
+  };
   hooks.on_match = [this, &plan](const LogPolicy& policy, const PolicyMatch& match) {
     print(terminal_text("trial {}: log policy '{}' has found its line, printed by rank {}",
                         plan.trial.trial, policy.title(), match.rank));

@@ -511,6 +511,7 @@ class Supervisor {
         LogWriter::Hooks{acknowledge, [this](const TerminalText& said) { print(said); },
                          s_.store->own_mark(s_.task.id), [this] { found_displaced(); }});
     output_.emplace(*shown_, *writer_, time_);
+    story_.keep_hangs_in(s_.store->hang_file(s_.task.id));
     story_.on_attempt([this](int attempt) {
       output_->begin_attempt({s_.plan.trial.trial, attempt});
     });

@@ -44,7 +44,10 @@ constexpr ExitCode exit_code_of(ErrorClass error_class) {
     case ErrorClass::interrupted:
       return ExitCode(130);
     case ErrorClass::timeout:
+    case ErrorClass::hang:
       return ExitCode(124);
+    case ErrorClass::no_progress:
+      return ExitCode(79);
   }
   return ExitCode(70);
 }

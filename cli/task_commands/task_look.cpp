@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/task_commands/task_look.hpp"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "cli/record/task_hosts.hpp"
@@ -24,6 +26,8 @@ Result<TaskLook> look_at(SqliteTaskStore& store, const std::string& name) {
   TaskLook look{std::move(*task), std::move(now)};
   look.events = events_of(store, look.task);
   look.search = search_of_task(store, look.task);
+  std::string hang_file = store.hang_file(look.task.id);
+  if (::access(hang_file.c_str(), F_OK) == 0) look.hang_file = std::move(hang_file);
   return look;
 }
 

@@ -18,6 +18,7 @@ struct TaskLook {
   Result<std::optional<ControlStatus>> now;  ///< what its launcher says, if it has not ended
   std::vector<RecordedEvent> events = {};
   Result<std::optional<SearchRecord>> search = std::nullopt;
+  std::string hang_file = {};  ///< what its ranks did when they hung; empty: they never did
 
   bool is_search() const { return search && *search; }
 };

@@ -34,10 +34,16 @@ struct TaskShowFlags {
   bool watch = false;              ///< repeats until it ends or the reader is gone
 };
 
+// Lines about its present state, and where it stands what its ranks did when they hung.
+std::string news_of(const TaskLook& look) {
+  std::string news = describe_now(look.now).text();
+  if (!look.hang_file.empty()) news += fmt::format("hang       {}\n", look.hang_file);
+  return news;
+}
+
 std::string text_of(const TaskLook& look, const TextOptions& options) {
   const UnixMillis now = now_on_the_wall();
-  if (!look.is_search())
-    return task_to_text(look.task, look.events, now, describe_now(look.now).text(), options);
+  if (!look.is_search()) return task_to_text(look.task, look.events, now, news_of(look), options);
   const auto height = static_cast<std::size_t>(std::max(24, options.height));
   return task_to_text(look.task, outside_of_trials(look.events), now, {}, options) + "\n" +
          search_to_text(**look.search, now, height / 2);

@@ -295,6 +295,10 @@ void ExperimentReader::read_values() {
                                                  : fields_.duration("on_launcher_loss");
   }
   config_.blame_limit = static_cast<int>(fields_.integer("blame_limit").value_or(2));
+  if (fields_.wrote("hang_timeout")) config_.hang_timeout = fields_.duration("hang_timeout");
+  config_.hang_stacks = fields_.boolean("hang_stacks");
+  config_.max_no_progress = static_cast<int>(fields_.integer("max_no_progress").value_or(0));
+  config_.stop_on_same_cause = fields_.boolean("stop_on_same_cause");
   config_.replaces_at_once = fields_.text("replace") == "at_once";
   if (fields_.text("leases") == "none") config_.leases = Leasing::none;
   if (fields_.text("network") == "none") config_.network = NetworkUse::none;

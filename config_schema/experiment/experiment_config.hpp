@@ -281,6 +281,12 @@ struct ExperimentConfig {
   int blame_limit = 2;
   /// A lost host is replaced although ranks may still run there (`replace: at_once`).
   bool replaces_at_once = false;
+  /// How long ranks may be silent; 0: for ever.
+  std::chrono::milliseconds hang_timeout{0};
+  bool hang_stacks = false;  ///< Python processes can be asked for their stacks
+  /// So many attempts in a row without progress end the task; 0: any number may.
+  int max_no_progress = 0;
+  bool stop_on_same_cause = false;         ///< also if such an attempt fails as the one before it
   std::optional<std::uint64_t> log_limit;  ///< bytes of a rank's output that are kept
 
   WrittenKeys written;  ///< keys for the needs of a worker and a trial, and for where they run

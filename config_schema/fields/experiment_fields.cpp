@@ -273,9 +273,21 @@ constexpr Field how_it_ends[] = {
         .to(10'000),
     Field{"wait_for_gpu.delay_s", number, train, "", "seconds, times retry; default: 5"}.from(0).to(
         3'600),
-    Field{"hang_timeout", duration, train, "",
-          "stops a trial whose ranks print nothing for so long"}
-        .later(),
+    Field{
+        "hang_timeout", duration, train, "",
+        "stops a trial, or starts it again, when for so long no rank has printed, reported metrics "
+        "or touched $TRAIN_HEARTBEAT_FILE"}
+        .from(1)
+        .to(366 * 86'400),
+    Field{"hang_stacks", boolean, train, "false",
+          "lets every Python process of the ranks tell its stack when they hang"},
+    Field{"max_no_progress", integer, train, "",
+          "ends the task after so many attempts in a row without a new file in its checkpoint "
+          "folder or a report of metrics; 0: restarts go on"}
+        .from(0)
+        .to(1'000'000),
+    Field{"stop_on_same_cause", boolean, train, "false",
+          "ends the task when an attempt fails as the one before it, and both came to nothing"},
     Field{"on_launcher_loss", string | duration, train, "",
           "what ranks do when their launcher is gone: they stop after 5 s (the default while train "
           "is in the foreground), go on until somebody attaches to the task or kills it (the "

@@ -35,6 +35,10 @@ std::string_view to_string(ErrorClass error_class) {
       return "interrupted";
     case ErrorClass::timeout:
       return "timeout";
+    case ErrorClass::hang:
+      return "hang";
+    case ErrorClass::no_progress:
+      return "no_progress";
   }
   return "bug";
 }

@@ -27,6 +27,8 @@ enum class ErrorClass {
   worker,       ///< a rank failed (its own code, or 128 + signal)
   interrupted,  ///< stopped by the user (130)
   timeout,      ///< stopped since its max_runtime was over (124)
+  hang,         ///< nothing came from any rank for the hang_timeout (124)
+  no_progress,  ///< attempts in a row came to nothing: restarting does not help (79)
 };
 
 /// The name of a class as users see it: "config", "hosts", "worker", ...

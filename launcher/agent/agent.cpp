@@ -174,6 +174,13 @@ void Agent::receive(const message::Probe& m) {
   take_actions(*attempt);
 }
 
+void Agent::receive(const message::LookAtRanks& m) {
+  AgentAttempt* attempt = find(m.of);
+  if (attempt == nullptr) return;
+  attempt->look_at_ranks(m);
+  take_actions(*attempt);
+}
+
 void Agent::receive(const message::TakeLeases& m) {
   AgentAttempt* attempt = find(m.of);
   if (attempt == nullptr) return;

@@ -95,6 +95,7 @@ class Agent {
   void handle(const agent_event::RankPrinted& event);
   void handle(const agent_event::RankEnded& event);
   void handle(const agent_event::RanksMeasured& event) { pass_to_attempt(event); }
+  void handle(const agent_event::RanksSeen& event) { pass_to_attempt(event); }
   void handle(const agent_event::TreeKilled& event);
   void handle(const agent_event::Spooled& event);
   void handle(const agent_event::Tick& event);
@@ -107,6 +108,7 @@ class Agent {
   bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
   void receive(const message::Probe& m);
+  void receive(const message::LookAtRanks& m);
   void receive(const message::TakeLeases& m);
   void receive(const message::DropLeases& m);
   void receive(const message::Go& m);

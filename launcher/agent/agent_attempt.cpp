@@ -280,7 +280,8 @@ void AgentAttempt::on(const agent_event::RankEnded& event) {
                                 event.memory_kill,
                                 event.core,
                                 event.usage,
-                                event.parent_end});
+                                event.parent_end,
+                                event.has_new_checkpoint});
   usage_.erase(event.rank);
   unsent_usage_.erase(event.rank);
   after_rank_ended();
@@ -298,6 +299,14 @@ void AgentAttempt::on(const agent_event::RanksMeasured& event) {
     known->second = each.usage;
     unsent_usage_.insert(each.rank);
   }
+}
+
+void AgentAttempt::look_at_ranks(const message::LookAtRanks& m) {
+  if (has_processes()) act(agent_action::LookAtRanks{m.wants_states, of_});
+}
+
+void AgentAttempt::on(const agent_event::RanksSeen& event) {
+  if (has_processes()) send(message::RanksSeen{event.has_states, event.touched, event.states});
 }
 
 void AgentAttempt::send_usage() {

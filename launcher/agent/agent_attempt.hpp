@@ -71,6 +71,7 @@ class AgentAttempt {
   void on(const agent_event::PortTaken& event);
   void on(const agent_event::RankEnded& event);
   void on(const agent_event::RanksMeasured& event);
+  void on(const agent_event::RanksSeen& event);
   /// True if the event was expected.
   bool on(const agent_event::TreeKilled& event);
 
@@ -79,6 +80,8 @@ class AgentAttempt {
   void take_leases();
   void drop_leases();
   void go(const message::Go& m);
+  /// Has an effect only while ranks run.
+  void look_at_ranks(const message::LookAtRanks& m);
   /// Go came too late: the supervisor may already have declared these ranks dead, so none is
   /// started.
   void go_too_late(Instant now);

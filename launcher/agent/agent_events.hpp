@@ -132,13 +132,21 @@ struct RankEnded {
   std::optional<message::MemoryKill> memory_kill = {};
   std::string core = {};  ///< as in message::RankEnded
   std::optional<RankUsage> usage = {};
-  std::string parent_end = {};  ///< likewise
+  std::string parent_end = {};                  ///< likewise
+  std::optional<bool> has_new_checkpoint = {};  ///< likewise
 };
 /// What running ranks use now, and what the GPUs of the host do; empty: not known.
 struct RanksMeasured {
   std::vector<UsageOfRank> ranks;
   AttemptId of = {};
   std::vector<GpuUse> gpus = {};
+};
+/// The answer to LookAtRanks.
+struct RanksSeen {
+  bool has_states = false;
+  std::optional<milliseconds> touched = {};
+  std::vector<RankState> states = {};
+  AttemptId of = {};
 };
 /// Every process of the attempt is gone, and every pipe has been read to its end.
 struct TreeKilled {
@@ -160,8 +168,8 @@ using AgentEvent =
                  agent_event::HostsProbed, agent_event::RankStarted, agent_event::RankNotStarted,
                  agent_event::Blocked, agent_event::NoStopFile, agent_event::PortTaken,
                  agent_event::Failed, agent_event::RankPrinted, agent_event::RankEnded,
-                 agent_event::RanksMeasured, agent_event::TreeKilled, agent_event::Spooled,
-                 agent_event::Tick>;
+                 agent_event::RanksMeasured, agent_event::RanksSeen, agent_event::TreeKilled,
+                 agent_event::Spooled, agent_event::Tick>;
 
 /// What an agent asks of its driver, in order.
 namespace agent_action {
@@ -235,6 +243,12 @@ struct StartRank {
 struct ReleasePorts {
   AttemptId of = {};
 };
+/// Find out when ranks have touched their heartbeat files, and what they do, if asked. Answer with
+/// RanksSeen.
+struct LookAtRanks {
+  bool wants_states = false;
+  AttemptId of = {};
+};
 /// The attempt has GPUs of NVIDIA: say in RanksMeasured what they do, until KillTree.
 struct WatchGpus {
   AttemptId of = {};
@@ -281,10 +295,11 @@ using AgentAction =
     std::variant<agent_action::UseLink, agent_action::CloseLink, agent_action::SetFence,
                  agent_action::SendMessage, agent_action::SendOutput, agent_action::Spool,
                  agent_action::CheckHost, agent_action::FindContext, agent_action::TakeContext,
-                 agent_action::ProbeHosts, agent_action::TakeLeases, agent_action::DropLeases,
-                 agent_action::EndLeases, agent_action::ConfirmLeases, agent_action::StartRank,
-                 agent_action::ReleasePorts, agent_action::WatchGpus, agent_action::MakeStopFile,
-                 agent_action::TerminateRank, agent_action::KillTree, agent_action::ForgetAttempt,
-                 agent_action::PauseReading, agent_action::ResumeReading, agent_action::Leave>;
+                 agent_action::ProbeHosts, agent_action::LookAtRanks, agent_action::TakeLeases,
+                 agent_action::DropLeases, agent_action::EndLeases, agent_action::ConfirmLeases,
+                 agent_action::StartRank, agent_action::ReleasePorts, agent_action::WatchGpus,
+                 agent_action::MakeStopFile, agent_action::TerminateRank, agent_action::KillTree,
+                 agent_action::ForgetAttempt, agent_action::PauseReading,
+                 agent_action::ResumeReading, agent_action::Leave>;
 
 }  // namespace train

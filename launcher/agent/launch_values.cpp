@@ -76,6 +76,8 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
       return fmt::format("{}/{}", run_directory, error_file_name(rank));
     case AtLaunch::metrics_file:
       return fmt::format("{}/{}", run_directory, metrics_file_name(rank));
+    case AtLaunch::heartbeat_file:
+      return fmt::format("{}/{}", run_directory, heartbeat_file_name(rank));
     case AtLaunch::stop_file:
       return fmt::format("{}/{}", run_directory, stop_file_name(go.of.attempt));
     case AtLaunch::hyperparameters_file:
@@ -113,6 +115,8 @@ std::optional<std::string> at_launch_value(const EnvironmentEntry& entry, const 
 }  // namespace
 
 std::string metrics_file_name(int rank) { return fmt::format("metrics-{}.jsonl", rank); }
+
+std::string heartbeat_file_name(int rank) { return fmt::format("heartbeat-{}", rank); }
 
 std::string stop_file_name(int attempt) { return fmt::format("stop-{}", attempt); }
 

@@ -21,6 +21,10 @@ std::string words_of(const std::vector<RankCommand>& ranks, int rank);
 /// File in the run directory to which a rank may append its metrics, one line of JSON each.
 std::string metrics_file_name(int rank);
 
+/// File in the run directory that a rank may touch to say that it makes progress. It is not there
+/// before.
+std::string heartbeat_file_name(int rank);
+
 /// File that appears in the run directory when the ranks of this attempt are to stop: one file for
 /// all ranks of a host, so that none of them sees it long before another.
 std::string stop_file_name(int attempt);

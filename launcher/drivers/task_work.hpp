@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/hang/hang_report.hpp"
 #include "launcher/journal/journal_entry.hpp"
 #include "launcher/journal/journal_writer.hpp"
 #include "launcher/lease/ticket.hpp"
@@ -125,6 +126,8 @@ struct TaskHooks {
   /// A line for the user, or empty; `is_last`: no attempt can follow.
   std::function<void(const std::string& why, bool is_last)> on_stopping = [](const std::string&,
                                                                              bool) {};
+  /// Nothing has come from the ranks for their `hang_timeout`: they are stopped.
+  std::function<void(const HangReport& report)> on_hang = [](const HangReport&) {};
   std::function<void(int attempt, const RunOutcome& outcome)> on_attempt_over =
       [](int, const RunOutcome&) {};
   /// A rank has printed a line that matches a log policy.

@@ -102,6 +102,7 @@ void TrialDriver::handle(HostNews news) {
   report_start(news);
   const auto* said = std::get_if<host_news::Said>(&news);
   if (said != nullptr) report_usage(said->message);
+  if (said != nullptr) note_checkpoint(said->message);
   if (said == nullptr || !std::holds_alternative<message::RankEnded>(said->message) || !run_)
     return;
   if (!run_->has_no_ranks_left()) return;
@@ -140,6 +141,7 @@ void TrialDriver::settle() {
     end.is_hopeless = std::exchange(is_hopeless_, false);
     end.is_unrecorded = means_.journal.trouble().has_value();
     end.is_moved = is_moving_ && !end.succeeded;
+    end.made_progress = made_progress();
     look_for_place(end);
     feed(task_event::AttemptOver{end});
   }
@@ -186,6 +188,12 @@ RunOutcome TrialDriver::outcome(std::optional<int> signal) const {
   RunOutcome outcome = run_ ? run_->outcome() : RunOutcome();
   outcome.ranks.resize(trial().ranks.size());
   if (signal) interrupt(outcome, *signal);
+  if ((end_ == Sequel::no_progress || end_ == Sequel::same_cause) && outcome.cause) {
+    Failure& cause = *outcome.cause;
+    cause.error = make_error(ErrorClass::no_progress,
+                             no_help_text(*end_, cause.error.diagnostics.front().message));
+    cause.exit_code = 0;  // that of the class
+  }
   return outcome;
 }
 
@@ -256,10 +264,29 @@ void TrialDriver::report_usage(const Message& said) {
       hooks_.on_bound(started->rank, *cpus);
 }
 
+// One host that has found a new checkpoint is enough.
+void TrialDriver::note_checkpoint(const Message& said) {
+  const auto* ended = std::get_if<message::RankEnded>(&said);
+  if (ended != nullptr && ended->has_new_checkpoint)
+    has_progress_ = has_progress_.value_or(false) || *ended->has_new_checkpoint;
+}
+
+// A lost host may have had the checkpoint, or what was still to be reported.
+bool TrialDriver::made_progress() const {
+  const RunOutcome& outcome = run_->outcome();
+  const bool is_known = !outcome.cause || outcome.cause->error.error_class != ErrorClass::host;
+  if (!is_known || has_progress_) return has_progress_.value_or(true);
+  return !plan().experiment.checkpoints.directory.empty();
+}
+
 void TrialDriver::look_at(const OutputChunk& chunk) {
   if (owner_.is_displaced()) return;
-  for (const MetricsReport& report : metrics_watch_.look(chunk)) hooks_.on_report(report);
-  for (const MetricsReport& report : printed_reports_.look(chunk)) hooks_.on_report(report);
+  const auto tell = [this](const MetricsReport& report) {
+    has_progress_ = true;
+    hooks_.on_report(report);
+  };
+  for (const MetricsReport& report : metrics_watch_.look(chunk)) tell(report);
+  for (const MetricsReport& report : printed_reports_.look(chunk)) tell(report);
   report_ignored_lines();
   matched(log_watch_.look(chunk), chunk.of.attempt);
 }
@@ -328,6 +355,7 @@ Run::Rules TrialDriver::run_rules() const {
   rules.ports = work().port_needs;
   rules.stop_notice = plan().experiment.stop_notice;
   rules.stop_grace = plan().experiment.stop_grace;
+  rules.hang_timeout = plan().experiment.hang_timeout;
   const bool is_first = task_.restarts() == 0;
   // A host that has the context does not ask for it again.
   if (means_.context.travels)
@@ -352,6 +380,7 @@ Run::Rules TrialDriver::run_rules() const {
 void TrialDriver::begin_attempt() {
   const int number = task_.attempt();
   start_frame_.clear();
+  has_progress_.reset();
   go_ = Go::not_wanted;
   awaiting_go_.clear();
   end_watches(number - 1);  // a lost host may have sent more output of the previous attempt
@@ -416,6 +445,9 @@ message::Prepare TrialDriver::prepare_message(int node) const {
   if (task_.restarts() > 0) prepare.leases.order = TicketOrder{0, 0, common_.task_id};
   prepare.cpu_binding = cpu_binding_of(experiment, trial(), planned);
   prepare.gpu_wait = experiment.gpu_wait;
+  // All hosts share the folder.
+  prepare.looks_for_checkpoints =
+      node == 0 && (experiment.max_no_progress > 0 || experiment.stop_on_same_cause);
   prepare.checkpoint_directory = checkpoint_directory(experiment, common_.task_id, trial().trial);
   for (int rank = planned.first_rank; rank < planned.first_rank + planned.rank_count; ++rank) {
     prepare.ranks.push_back({rank, experiment.entrypoint, common_.working_directory,
@@ -593,6 +625,7 @@ void TrialDriver::adopt_run(const Replay& task) {
   known.stop_signals = task.stop_signals;
   known.stopped_at = task.stopped_at;
   go_ = Go::allowed;
+  has_progress_ = true;  // what it had reported before is in the logs alone
   for (int node = 0; node < hosts().count(); ++node) means_.streams.adopt_ranks(of_task(node));
   run_.emplace(trial(), TrialConnections(means_.connections, hosts()), run_rules());
   for (const RunAction& action : run_->adopt(known, now()))

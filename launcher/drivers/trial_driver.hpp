@@ -146,6 +146,8 @@ class TrialDriver {
   void report_ignored_lines();
   void report_start(const HostNews& news);
   void report_usage(const Message& said);
+  void note_checkpoint(const Message& said);
+  bool made_progress() const;
   void matched(const std::vector<PolicyMatch>& matches, int attempt);
   void note_hopeless(int attempt);
   void end_watches(int attempt);
@@ -161,12 +163,14 @@ class TrialDriver {
   void perform(const run_action::Keep& action);
   void perform(const run_action::AllStarted& action);
   void perform(const run_action::Stopping& action);
+  void perform(const run_action::Hangs& action) { hooks_.on_hang(action.report); }
   void perform(const run_action::Over&) { has_run_ended_ = true; }
 
   void perform(const task_action::BeginAttempt& action);
   void perform(const task_action::AnnounceRestart& action);
   void perform(const task_action::EndRuntime&) { owner_.end_runtime(); }
   void perform(const task_action::End& action) {
+    end_ = action.why;
     owner_.trial_ends(trial().trial, action, last_end_);
   }
 
@@ -216,7 +220,10 @@ class TrialDriver {
   std::uint64_t ignored_lines_ = 0;     ///< number of lines that were reported
   bool is_hopeless_ = false;            ///< a log policy has found it for this attempt
   bool is_moving_ = false;              ///< its hosts are taken away
-  std::string start_frame_;             ///< Go of this attempt, encoded once for all hosts
+  std::optional<Sequel> end_;           ///< why no attempt follows
+  /// Whether this attempt has made progress; nothing: not known.
+  std::optional<bool> has_progress_;
+  std::string start_frame_;  ///< Go of this attempt, encoded once for all hosts
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -25,8 +25,6 @@ bool is_text(std::string_view text) {
   return true;
 }
 
-std::size_t json_size(std::string_view text) { return from_bytes(text).dump().size(); }
-
 std::string begin_and_end(std::string_view text, std::size_t kept) {
   std::size_t begin = kept / 2;
   std::size_t end = text.size() - (kept - begin);
@@ -64,6 +62,8 @@ std::string to_bytes(const json& value) {
     bytes += static_cast<char>(hex_digit(hex[i]) << 4 | hex_digit(hex[i + 1]));
   return bytes;
 }
+
+std::size_t json_size(std::string_view text) { return from_bytes(text).dump().size(); }
 
 std::string cut_to_json(std::string text, std::size_t most) {
   constexpr std::size_t quotes = 2;

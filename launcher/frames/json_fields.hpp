@@ -26,6 +26,8 @@ struct Malformed {
 /// and text that contains NUL, are sent as `{"hex": "..."}`.
 nlohmann::json from_bytes(std::string_view bytes);
 std::string to_bytes(const nlohmann::json& value);
+/// How many bytes a text takes as JSON.
+std::size_t json_size(std::string_view text);
 /// Returns the text if it takes at most `most` bytes as JSON; otherwise as much of its beginning
 /// and end as fits, with " ... " between them. Characters are not split.
 std::string cut_to_json(std::string text, std::size_t most);

@@ -27,12 +27,15 @@ constexpr Sequel sequels[] = {Sequel::restart,
                               Sequel::hopeless,
                               Sequel::unrecorded,
                               Sequel::processes_left,
-                              Sequel::no_restarts_left};
+                              Sequel::no_restarts_left,
+                              Sequel::no_progress,
+                              Sequel::same_cause};
 
 constexpr ErrorClass error_classes[] = {
-    ErrorClass::usage,   ErrorClass::no_input, ErrorClass::never,       ErrorClass::bug,
-    ErrorClass::missing, ErrorClass::busy,     ErrorClass::host,        ErrorClass::config,
-    ErrorClass::hosts,   ErrorClass::worker,   ErrorClass::interrupted, ErrorClass::timeout};
+    ErrorClass::usage,   ErrorClass::no_input,   ErrorClass::never,       ErrorClass::bug,
+    ErrorClass::missing, ErrorClass::busy,       ErrorClass::host,        ErrorClass::config,
+    ErrorClass::hosts,   ErrorClass::worker,     ErrorClass::interrupted, ErrorClass::timeout,
+    ErrorClass::hang,    ErrorClass::no_progress};
 
 using Indices = std::vector<int>;
 
@@ -72,6 +75,14 @@ void fields(auto& f, Described<AttemptEnd> auto& end) {
   if (!f.reads && end.fence > milliseconds(0)) fence = end.fence.count();
   f.number("fence_ms", fence, 0, for_ever.count());
   if constexpr (f.reads) end.fence = milliseconds(fence.value_or(0));
+  std::optional<bool> in_vain;
+  if (!f.reads && !end.made_progress) in_vain = true;
+  f.flag("in_vain", in_vain);
+  if constexpr (f.reads) end.made_progress = !in_vain.value_or(false);
+  std::optional<std::int64_t> cause;
+  if (!f.reads && end.cause != 0) cause = static_cast<std::int64_t>(end.cause);
+  f.number("cause", cause);
+  if constexpr (f.reads) end.cause = static_cast<std::uint64_t>(cause.value_or(0));
 }
 
 // Of the error its class and its first problem.

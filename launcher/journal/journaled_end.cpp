@@ -14,8 +14,9 @@ namespace {
 // SIGTERM on every Linux: sent by `task kill` and batch systems; other signals come from a
 // terminal.
 constexpr int termination = 15;
-// The exit code that cli/surroundings/exit_code.hpp has for this class.
+// The exit codes that cli/surroundings/exit_code.hpp has for these classes.
 constexpr int runtime_over_code = 124;
+constexpr int no_progress_code = 79;
 
 // Reads the end from a journal that may have any other entries.
 class EndReader {
@@ -37,6 +38,7 @@ class EndReader {
     if (over_->why == Sequel::succeeded) return succeed(task);
     if (over_->why == Sequel::stopped) return stop(task);
     task.state = TaskState::failed;
+    if (over_->why == Sequel::no_progress || over_->why == Sequel::same_cause) return vain(task);
     const int code = over_->end ? over_->end->exit_code : 0;
     if (code != 0) task.exit_code = code;
     const ErrorClass unknown = code != 0 ? ErrorClass::worker : ErrorClass::host;
@@ -57,6 +59,12 @@ class EndReader {
     task.state = signal == termination ? TaskState::killed : TaskState::interrupted;
     task.exit_code = 128 + signal;
     task.error_class = to_string(ErrorClass::interrupted);
+  }
+  void vain(TaskRecord& task) const {
+    task.exit_code = no_progress_code;
+    task.error_class = to_string(ErrorClass::no_progress);
+    task.cause = no_help_text(over_->why,
+                              failure_ ? failure_->error.diagnostics.front().message : "not known");
   }
   static void time_out(TaskRecord& task) {
     task.state = TaskState::timeout;

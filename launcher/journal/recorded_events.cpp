@@ -35,6 +35,10 @@ std::string words_of(Sequel why) {
       return "failed, and not restarted: processes of it are left";
     case Sequel::no_restarts_left:
       return "failed";
+    case Sequel::no_progress:
+      return "failed, and not restarted: attempts in a row came to nothing (max_no_progress)";
+    case Sequel::same_cause:
+      return "failed, and not restarted: for the same cause as before (stop_on_same_cause)";
   }
   return "ended";
 }

@@ -9,7 +9,7 @@
 namespace train {
 namespace {
 
-constexpr std::array<std::pair<AtLaunch, std::string_view>, 24> fact_names{{
+constexpr std::array<std::pair<AtLaunch, std::string_view>, 25> fact_names{{
     {AtLaunch::no, "no"},
     {AtLaunch::task_id, "task_id"},
     {AtLaunch::rendezvous_address, "rendezvous_address"},
@@ -23,6 +23,7 @@ constexpr std::array<std::pair<AtLaunch, std::string_view>, 24> fact_names{{
     {AtLaunch::checkpoint_directory, "checkpoint_directory"},
     {AtLaunch::error_file, "error_file"},
     {AtLaunch::metrics_file, "metrics_file"},
+    {AtLaunch::heartbeat_file, "heartbeat_file"},
     {AtLaunch::stop_file, "stop_file"},
     {AtLaunch::hyperparameters, "hyperparameters"},
     {AtLaunch::hyperparameters_file, "hyperparameters_file"},

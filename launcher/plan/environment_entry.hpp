@@ -25,6 +25,7 @@ enum class AtLaunch {
   checkpoint_directory,  ///< the trial's directory, in the folder that all hosts share
   error_file,            ///< file on the rank's host to which this rank may write its error
   metrics_file,          ///< file on the rank's host to which this rank may append metrics
+  heartbeat_file,        ///< file that this rank may touch to say that it makes progress
   stop_file,             ///< file that appears on the rank's host when its ranks should stop
   hyperparameters,       ///< the search's values for this trial
   hyperparameters_file,  ///< file on the rank's host: JSON that is too long for a variable

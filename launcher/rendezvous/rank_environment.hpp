@@ -54,6 +54,13 @@ struct RunFile {
 inline constexpr const char* hyperparameters_file_name = "hparams.json";
 inline constexpr const char* data_file_name = "data.json";
 
+/// If `hang_stacks` is set, Python imports this module when a process of a rank starts: it comes
+/// first on PYTHONPATH. In the folder that the variable names it makes a file, which shows that the
+/// process can be asked for its stacks.
+inline constexpr const char* hang_stacks_variable = "TRAIN_HANG_STACKS";
+inline constexpr const char* hang_stacks_module_name = "sitecustomize.py";
+std::string hang_stacks_module();
+
 /// A Python module that ranks find in the run directory of their host: `train_report.py`.
 inline constexpr const char* report_module_name = "train_report.py";
 std::string report_module();

@@ -147,7 +147,10 @@ void add_own(const RankView& view, Variables& variables) {
   variables.set_at_launch("TRAIN_TASK_ID", AtLaunch::task_id);
   variables.set_at_launch("TRAIN_RUN_DIR", AtLaunch::run_directory);
   variables.set_at_launch("TRAIN_METRICS_FILE", AtLaunch::metrics_file);
+  variables.set_at_launch("TRAIN_HEARTBEAT_FILE", AtLaunch::heartbeat_file);
   variables.set_at_launch("TRAIN_STOP_FILE", AtLaunch::stop_file);
+  if (experiment.hang_stacks)
+    variables.set_at_launch(hang_stacks_variable, AtLaunch::run_directory);
   variables.set("TRAIN_TRIAL_ID", std::to_string(trial.trial));
   set_number(variables, "TRAIN_TRIAL_SEED", experiment.trial_seed);
   const CheckpointStorage& checkpoints = experiment.checkpoints;

@@ -70,6 +70,7 @@ Run::Run(const Trial& trial, TrialConnections connections, Rules rules, Timing t
       context_awaited_(rules_.delivery == Delivery::context),
       leases_(rules_.task_id, static_cast<int>(trial.hosts.size()),
               {.answer_limit = LeaseRound::Timing().answer_limit + rules_.gpu_wait}),
+      hang_({.timeout = rules_.hang_timeout}),
       hosts_(trial.hosts.size()),
       checks_(trial.hosts.size()) {
   for (const PlannedRank& rank : trial.ranks) ++hosts_[rank.host].ranks_left;
@@ -92,7 +93,8 @@ std::optional<Instant> Run::next_deadline() const {
       phase_ == RunPhase::connecting ? leases_.next_deadline() : std::nullopt;
   const auto probe_deadline =
       phase_ == RunPhase::connecting ? networks_.next_deadline() : std::nullopt;
-  return earliest({answers_by_, stop_by_, checks_.next(), lease_deadline, probe_deadline});
+  return earliest({answers_by_, stop_by_, checks_.next(), lease_deadline, probe_deadline,
+                   hang_.next_deadline()});
 }
 
 void Run::enter(HostRun& host, HostState state) {
@@ -190,6 +192,7 @@ RankOutcome* Run::outcome_of(int host, int rank, const char* what) {
 
 void Run::rank_is_over(int host) {
   HostRun& h = hosts_[host];
+  hang_.progress(now_);
   if (--h.ranks_left > 0) return;
   h.drain_by = now_ + timing_.drain_limit;
   await_finish(h);
@@ -202,6 +205,7 @@ void Run::receive(int host, const message::RankStarted& m) {
   if (rank->never_started) return refuse_unexpected(host, "'started'");
   if (rank->state != RankOutcome::State::not_started) return repeated_fact(host, "'started'");
   rank->state = RankOutcome::State::running;
+  hang_.progress(now_);
   rank->cpus = m.cpus;
   if (m.shares_cores) note_shared_cores(host);
   if (++ranks_started_ < static_cast<int>(outcome_.ranks.size())) return;

@@ -11,6 +11,8 @@
 #include "config_schema/text/error.hpp"
 #include "launcher/connections/connections.hpp"
 #include "launcher/connections/trial_connections.hpp"
+#include "launcher/hang/hang_report.hpp"
+#include "launcher/hang/hang_watch.hpp"
 #include "launcher/plan/plan.hpp"
 #include "launcher/ports/clock.hpp"
 #include "launcher/rendezvous/port_needs.hpp"
@@ -81,6 +83,10 @@ struct AllStarted {};
 struct Stopping {
   std::string why;
 };
+/// Nothing has come from the ranks for their `hang_timeout`: Stopping follows.
+struct Hangs {
+  HangReport report;
+};
 /// The run is over: `Run::outcome()` says how.
 struct Over {};
 }  // namespace run_action
@@ -88,7 +94,7 @@ struct Over {};
 using RunAction = std::variant<host_action::Send, host_action::Note, run_action::SendPrepare,
                                run_action::SendContext, run_action::SendGo, run_action::LetGo,
                                run_action::Dismiss, run_action::Keep, run_action::AllStarted,
-                               run_action::Stopping, run_action::Over>;
+                               run_action::Stopping, run_action::Hangs, run_action::Over>;
 
 /// The phase of a run. `run_phases` defines the transitions.
 enum class RunPhase { connecting, running, stopping, over };
@@ -143,7 +149,8 @@ class Run {
     std::vector<bool> holds = {};
     /// Hosts report their networks, and probe which other hosts they reach.
     bool looks_for_networks = false;
-    milliseconds gpu_wait{0};  ///< how long hosts may wait for memory of GPUs
+    milliseconds gpu_wait{0};      ///< how long hosts may wait for memory of GPUs
+    milliseconds hang_timeout{0};  ///< 0: ranks may be silent for ever
   };
 
   /// `trial` and the connections behind `connections` must outlive the run. Hosts that are up
@@ -261,6 +268,7 @@ class Run {
   void receive(int host, const message::RankNotStarted& m);
   void receive(int host, const message::RankEnded& m);
   void receive(int host, const message::Usage& m);
+  void receive(int host, const message::RanksSeen& m);
   void receive(int host, const message::Finished& m);
   void receive(int host, const message::Blocked& m);
   void receive(int host, const message::PortTaken& m);
@@ -343,6 +351,10 @@ class Run {
   bool is_awaited(int host) const;
   void give_up_waiting();
   void finish();
+  void watch_progress();
+  void look_at_ranks(bool wants_states);
+  bool can_anything_come() const;
+  void ranks_hang();
 
   /// The end of a rank that was reported before the clock difference was known.
   struct Unaligned {
@@ -360,6 +372,7 @@ class Run {
   bool context_awaited_;  ///< it is not packed yet
   LeaseRound leases_;
   NetworkRound networks_;
+  HangWatch hang_;
   TrackedState<RunPhase> phase_{run_phases()};
   std::vector<HostRun> hosts_;
   RunOutcome outcome_;

@@ -34,6 +34,7 @@ std::vector<RunAction> Run::adopt(const Adopted& known, Instant now) {
   go_at_ = std::min(known.started_at.value_or(now - long_ago), now);
   known_failure_ = known.failure;
   phase_.become(RunPhase::running);
+  hang_.begin(now_);
   for (HostRun& host : hosts_) {
     enter(host, HostState::preparing);
     enter(host, HostState::running);

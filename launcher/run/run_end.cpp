@@ -22,6 +22,7 @@ void Run::handle(const run_event::Tick&) {
   leases_.tick(now_);
   act_on_leases();
   give_up_silent_probers();
+  watch_progress();
   if (stop_by_ && now_ >= *stop_by_) give_up_waiting();
 }
 
@@ -80,6 +81,7 @@ void Run::stop(const message::Stop& how, const std::optional<std::string>& why) 
   if (phase_ == RunPhase::over) return;
   if (phase_ != RunPhase::stopping && why) act(run_action::Stopping{*why});
   phase_.become(RunPhase::stopping);
+  hang_.end();
   answers_by_.reset();
   const Instant signal_at = now_ + how.notice;
   const Instant deadline = signal_at + how.grace + timing_.stop_slack;

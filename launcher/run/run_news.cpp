@@ -42,6 +42,7 @@ void Run::handle(const host_news::Said& news) {
 
 void Run::handle(const host_news::Printed& news) {
   HostRun& h = hosts_[news.host];
+  hang_.progress(now_);
   if (!h.finish_by) return;
   h.late_bytes += news.bytes;
   await_finish(h);
@@ -72,6 +73,7 @@ void Run::handle(const host_news::Lost& news) { host_failed(news.host, news.why,
 void Run::handle(const host_news::Resumed& news) {
   HostRun& h = hosts_[news.host];
   h.was_resumed = true;
+  hang_.missed(now_ - (news.away.at - news.away.bound), now_);
   // The agent repeats all facts about its ranks.
   h.repetitions.expect(2 * trial_.hosts[news.host].rank_count);
   if (h.finish_by) {

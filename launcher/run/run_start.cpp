@@ -119,6 +119,7 @@ void Run::go() {
   phase_.become(RunPhase::running);
   has_gone_ = outcome_.were_told_to_start = true;
   go_at_ = now_;
+  hang_.begin(now_);
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
     enter(hosts_[host], HostState::running);
     act(run_action::SendGo{host});

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "config_schema/text/duration.hpp"
 #include "launcher/run/run.hpp"
 
 namespace train {
@@ -85,6 +87,7 @@ void Run::receive(int host, const message::OutputBlocked& m) {
   HostRun& h = hosts_[host];
   if (std::exchange(h.is_output_blocked, m.is_blocked) == m.is_blocked)
     return count_repetition(host);
+  hang_.progress(now_);
   if (m.is_blocked) ++h.output_blocked_reports;
   if (h.output_blocked_reports > most_blocked_reports) return count_repetition(host);
   if (!m.is_blocked)
@@ -120,6 +123,93 @@ void Run::note_shared_cores(int host) {
       "host '{}': a rank would get less than one core with 'cpu_binding: exclusive', so ranks "
       "share those of their NUMA node there (further hosts are not named)",
       name(host))});
+}
+
+void Run::watch_progress() {
+  if (phase_ != RunPhase::running) return;
+  const HangWatch::Step step = hang_.next(now_);
+  if (step == HangWatch::Step::none) return;
+  if (!can_anything_come()) return hang_.postpone(now_ + connections_.timing().heartbeat);
+  switch (step) {
+    case HangWatch::Step::none:
+      return;
+    case HangWatch::Step::ask:
+    case HangWatch::Step::ask_states:
+      return look_at_ranks(step == HangWatch::Step::ask_states);
+    case HangWatch::Step::tell:
+      return act(host_action::Note{fmt::format(
+          "no rank has printed or reported anything, or touched its heartbeat file, for {}",
+          duration_text(hang_.silence(now_)))});
+    case HangWatch::Step::hang:
+      return ranks_hang();
+  }
+}
+
+// From all ranks that run: no host is out of reach, or was not reached since this launcher took
+// over, or has no room for output; and there is one that has not ended.
+bool Run::can_anything_come() const {
+  bool is_any_left = false;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    const HostRun& h = hosts_[host];
+    if (h.state != HostState::running || h.ranks_left == 0) continue;
+    const bool is_missed = is_adopted_ && !h.was_resumed;
+    if (is_missed || connections_.is_away(host) || h.is_output_blocked) return false;
+    is_any_left = true;
+  }
+  return is_any_left;
+}
+
+void Run::look_at_ranks(bool wants_states) {
+  std::set<int> asked;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    if (hosts_[host].state != HostState::running || hosts_[host].ranks_left == 0) continue;
+    act(host_action::Send{host, message::LookAtRanks{wants_states}});
+    asked.insert(host);
+  }
+  hang_.asked(std::move(asked), now_);
+}
+
+// An answer may come late, or after its ranks have ended or were told to.
+void Run::receive(int host, const message::RanksSeen& m) {
+  if (hosts_[host].state != HostState::running) return refuse_unexpected(host, "'ranks_seen'");
+  for (const RankState& seen : m.states)
+    if (outcome_of(host, seen.rank, "'ranks_seen'") == nullptr) return;
+  if (!hang_.answered(host, m, now_)) count_repetition(host);
+  watch_progress();
+}
+
+// A rank that cannot go on where it is counts as the cause, if all of these are on one host; what
+// others do at one moment says too little about their hosts.
+void Run::ranks_hang() {
+  std::vector<int> left;
+  for (int rank = 0; rank < world_size(); ++rank) {
+    const RankOutcome& known = outcome_.ranks[rank];
+    const bool is_starting = known.state == RankOutcome::State::not_started && !known.never_started;
+    if (is_starting || known.state == RankOutcome::State::running) left.push_back(rank);
+  }
+  const milliseconds silence = std::chrono::floor<milliseconds>(hang_.silence(now_));
+  HangReport report = hang_report(silence, left, hang_.take_states());
+  Failure failure{{now_, nanoseconds(0)}, {}, std::nullopt, -1, 0};
+  const auto odd = std::find_if(report.groups.begin(), report.groups.end(),
+                                [](const HangGroup& group) { return group.is_odd; });
+  std::string what =
+      fmt::format("nothing has come from any rank for {} (hang_timeout)", duration_text(silence));
+  if (odd == report.groups.end() && report.groups.size() == 1) what += ", and all do the same";
+  if (odd != report.groups.end()) {
+    what = fmt::format("{}; {}", line_of(*odd, trial_), what);
+    const int host = trial_.ranks[odd->ranks.front()].host;
+    const bool is_on_one_host = std::all_of(odd->ranks.begin(), odd->ranks.end(), [&](int rank) {
+      return trial_.ranks[rank].host == host;
+    });
+    if (odd->is_stuck && is_on_one_host) {
+      failure.rank = odd->ranks.front();
+      failure.host = host;
+    }
+  }
+  failure.error = make_error(ErrorClass::hang, std::move(what));
+  act(run_action::Hangs{std::move(report)});
+  failures_.push_back(std::move(failure));
+  stop(usual_stop(), "stopping all ranks");
 }
 
 void Run::receive(int host, const message::AgentFailed& m) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "config_schema/text/text.hpp"
+
 namespace train {
 
 std::string_view to_string(Sequel sequel) {
@@ -28,6 +30,10 @@ std::string_view to_string(Sequel sequel) {
       return "processes_left";
     case Sequel::no_restarts_left:
       return "no_restarts_left";
+    case Sequel::no_progress:
+      return "no_progress";
+    case Sequel::same_cause:
+      return "same_cause";
   }
   return "restart";
 }
@@ -53,8 +59,23 @@ AttemptEnd end_of(const RunOutcome& outcome) {
   end.left_processes =
       std::any_of(outcome.leftovers.begin(), outcome.leftovers.end(),
                   [](const Leftover& leftover) { return !leftover.survivors.empty(); });
-  if (outcome.cause) end.exit_code = outcome.cause->exit_code;
+  if (!outcome.cause) return end;
+  const Failure& cause = *outcome.cause;
+  end.exit_code = cause.exit_code;
+  // Which rank is the first may differ from attempt to attempt.
+  std::string words = fmt::format("{} {}", to_string(cause.error.error_class), cause.exit_code);
+  if (cause.rank) words += outcome.ranks[static_cast<std::size_t>(*cause.rank)].reported;
+  if (cause.error.error_class != ErrorClass::host) end.cause = hash_of(words) >> 1;
   return end;
+}
+
+std::string no_help_text(Sequel why, const std::string& cause) {
+  const char* const what = why == Sequel::same_cause
+                               ? "the last two attempts failed alike and came to nothing "
+                                 "(stop_on_same_cause)"
+                               : "the last attempts made no checkpoint and reported no metrics "
+                                 "(max_no_progress)";
+  return fmt::format("restarting does not help: {}; the last one: {}", what, cause);
 }
 
 Sequel sequel_of(int restarts, const AttemptEnd& end, bool is_stopped, int max_restarts) {
@@ -73,6 +94,8 @@ Task::Rules Task::rules_of(const ExperimentConfig& experiment, bool is_search) {
   Rules rules;
   rules.max_restarts = experiment.max_restarts;
   rules.restart_delay = experiment.restart_delay;
+  rules.max_no_progress = experiment.max_no_progress;
+  rules.stops_on_same_cause = experiment.stop_on_same_cause;
   if (!is_search) rules.max_runtime = experiment.max_runtime;
   return rules;
 }
@@ -119,7 +142,8 @@ void Task::handle(const task_event::AttemptOver& event) {
   TrackedState<AttemptState>& last = attempts_.back();
   if (last != AttemptState::running && last != AttemptState::failing) return;
   last.become(AttemptState::over);
-  const Sequel sequel = sequel_of(counted_restarts(), event.end, is_stopped_, rules_.max_restarts);
+  Sequel sequel = sequel_of(counted_restarts(), event.end, is_stopped_, rules_.max_restarts);
+  if (sequel == Sequel::restart) sequel = end_in_vain(event.end).value_or(sequel);
   if (sequel != Sequel::restart) return end(sequel, std::nullopt);
   attempts_.emplace_back(attempt_states());
   if (event.end.is_moved) ++moves_;
@@ -134,6 +158,16 @@ void Task::handle(const task_event::AttemptOver& event) {
   actions_.emplace_back(task_action::AnnounceRestart{number, rules_.max_restarts, left, is_fenced});
   // Where the hosts are taken away, it begins with the next event, if there is one.
   if (left == nanoseconds(0) && !event.end.is_moved) begin();
+}
+
+// An attempt whose hosts were taken away says nothing about the program.
+std::optional<Sequel> Task::end_in_vain(const AttemptEnd& end) {
+  if (end.is_moved) return std::nullopt;
+  const std::uint64_t before = std::exchange(last_cause_, end.made_progress ? 0 : end.cause);
+  in_vain_ = end.made_progress ? 0 : in_vain_ + 1;
+  if (rules_.max_no_progress > 0 && in_vain_ >= rules_.max_no_progress) return Sequel::no_progress;
+  const bool is_same = last_cause_ != 0 && last_cause_ == before;
+  return is_same && rules_.stops_on_same_cause ? std::optional(Sequel::same_cause) : std::nullopt;
 }
 
 // Later requests change nothing here: the running attempt is told of each of them.
@@ -170,6 +204,10 @@ std::string Task::snapshot() const {
                                  rules_.restart_delay.count(), rules_.longest_delay.count());
   if (first_ > 0) text += fmt::format(" from {};", first_);
   if (moves_ > 0) text += fmt::format(" moved {} times;", moves_);
+  if (rules_.max_no_progress > 0 || rules_.stops_on_same_cause)
+    text += fmt::format(" at most {} in vain{};", rules_.max_no_progress,
+                        rules_.stops_on_same_cause ? ", not twice for a cause" : "");
+  if (in_vain_ > 0) text += fmt::format(" {} in vain, the last for {};", in_vain_, last_cause_);
   if (rules_.max_runtime) text += fmt::format(" at most {} ms;", rules_.max_runtime->count());
   for (const auto& attempt : attempts_) {
     for (const AttemptState state : attempt.path())

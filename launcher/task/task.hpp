@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,11 @@ struct AttemptEnd {
   /// Another attempt, which is elsewhere, does not begin earlier than this after the end: until
   /// then, ranks may run on a lost host.
   milliseconds fence{0};
+  /// It has made a checkpoint or reported metrics, or that is not known.
+  bool made_progress = true;
+  /// Two ends with the same number have the same cause (from `hash_of` its words, and no larger
+  /// than a signed number); 0: not known.
+  std::uint64_t cause = 0;
 
   bool operator==(const AttemptEnd&) const = default;
 };
@@ -46,9 +52,13 @@ enum class Sequel {
   unrecorded,               ///< nothing: without a record, another attempt might be one too many
   processes_left,           ///< nothing: an old process would run beside a new one
   no_restarts_left,         ///< nothing: the restarts are used up
+  no_progress,              ///< nothing: `max_no_progress` attempts in a row came to nothing
+  same_cause,               ///< nothing: two in a row came to nothing, for the same cause
 };
 /// "restart", "succeeded", "no_restarts_left", ...
 std::string_view to_string(Sequel sequel);
+/// For a task that has ended as `no_progress` or `same_cause`, with the cause of its last attempt.
+std::string no_help_text(Sequel why, const std::string& cause);
 /// What follows an attempt after `restarts` restarts that count; `is_stopped`: the user has stopped
 /// the task.
 Sequel sequel_of(int restarts, const AttemptEnd& end, bool is_stopped, int max_restarts);
@@ -122,6 +132,8 @@ class Task {
     milliseconds longest_delay{60'000};
     /// From the first start of ranks; nothing: unlimited.
     std::optional<milliseconds> max_runtime = {};
+    int max_no_progress = 0;  ///< attempts in a row without progress; 0: any number
+    bool stops_on_same_cause = false;
   };
 
   /// `first`: the number of its first attempt. Earlier attempts belong to another Task object for
@@ -163,12 +175,15 @@ class Task {
   void begin();
   void end(Sequel why, std::optional<int> signal);
   nanoseconds delay_before(int number) const;
+  std::optional<Sequel> end_in_vain(const AttemptEnd& end);
   std::optional<Instant> runs_until() const;
 
   Rules rules_;
   int first_ = 0;
   std::vector<TrackedState<AttemptState>> attempts_{TrackedState<AttemptState>(attempt_states())};
-  int moves_ = 0;  ///< attempts whose hosts were taken away
+  int moves_ = 0;                 ///< attempts whose hosts were taken away
+  int in_vain_ = 0;               ///< the last attempts, as far as none of them made progress
+  std::uint64_t last_cause_ = 0;  ///< of the last of these; 0: there is none, or it is not known
   bool is_over_ = false;
   bool is_stopped_ = false;            ///< by the user, or because its time is over
   std::optional<Instant> started_at_;  ///< when its ranks were first told to start

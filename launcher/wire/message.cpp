@@ -110,6 +110,17 @@ void fields(auto& f, Described<GpuWait> auto& wait) {
   f.flag("for_all", wait.is_for_all);
 }
 
+void fields(auto& f, Described<RankState> auto& state) {
+  f.number("rank", state.rank);
+  f.number("pid", state.pid);
+  f.text("command", state.command, longest_state_name);
+  f.text("state", state.state, 1);
+  f.text("waits_in", state.waits_in, longest_state_name);
+  f.number("threads", state.threads);
+  f.optional_text("kernel_stack", state.kernel_stack, longest_kernel_stack);
+  f.optional_text("python", state.python, longest_python_stack);
+}
+
 namespace message {
 
 // A launcher of another version may send only the version; it learns ours from Hello.
@@ -139,6 +150,7 @@ void fields(auto& f, Described<Prepare> auto& m) {
   f.object("context", m.context);
   f.optional_text("interface", m.interface);
   f.flag("wants_networks", m.wants_networks);
+  f.flag("looks_for_checkpoints", m.looks_for_checkpoints);
   f.number("spool", m.spool.limit);
   f.flag("spool_drops", m.spool.drops);
   f.text("checkpoint_directory", m.checkpoint_directory, longest_path);
@@ -287,12 +299,30 @@ void fields(auto& f, Described<RankEnded> auto& m) {
         [](const json& value) { return std::optional(usage_of_json(value).usage); });
   });
   f.optional_text("parent_end", m.parent_end, longest_words);
+  f.flag("new_checkpoint", m.has_new_checkpoint);
   f.check([&] { return m.code.has_value() != m.signal.has_value(); },
           "a rank ended with a code or a signal, not both");
 }
 
 void fields(auto& f, Described<Usage> auto& m) {
   f.list_as("ranks", m.ranks, most_usages, json_of_usage, usage_of_json);
+}
+
+void fields(auto& f, Described<LookAtRanks> auto& m) { f.flag("states", m.wants_states); }
+
+void fields(auto& f, Described<RanksSeen> auto& m) {
+  f.flag("has_states", m.has_states);
+  f.optional("touched_ms", m.touched.has_value(), [&] {
+    f.value_as(
+        "touched_ms", m.touched, [](const auto& touched) { return touched->count(); },
+        [](const json& value) {
+          constexpr milliseconds oldest = longest_heartbeat_age;
+          if (!value.is_number_unsigned() || value > oldest.count())
+            throw Malformed{"a heartbeat that cannot be"};
+          return std::optional(milliseconds(value.get<std::int64_t>()));
+        });
+  });
+  f.list("ranks", m.states, most_rank_states);
 }
 
 template <class Fields, class M>
@@ -378,7 +408,9 @@ constexpr std::tuple names{Named<message::Attach>{"attach"},
                            Named<message::StopsRanks>{"stops_ranks"},
                            Named<message::NoStopFile>{"no_stop_file"},
                            Named<message::AgentFailed>{"agent_failed"},
-                           Named<message::Usage>{"usage"}};
+                           Named<message::Usage>{"usage"},
+                           Named<message::LookAtRanks>{"look_at_ranks"},
+                           Named<message::RanksSeen>{"ranks_seen"}};
 
 Message read(std::string_view payload) {
   if (nests_deeper(payload, deepest_nesting)) throw Malformed{"nested too deep"};

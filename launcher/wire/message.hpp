@@ -20,13 +20,14 @@
 #include "launcher/rendezvous/rank_environment.hpp"
 #include "launcher/wire/attempt_id.hpp"
 #include "launcher/wire/output_chunk.hpp"
+#include "launcher/wire/rank_state.hpp"
 #include "launcher/wire/rank_usage.hpp"
 
 namespace train {
 
 /// Version of the messages below. The launcher ships its own agent, so both sides always agree; a
 /// difference means that something else answers.
-constexpr int wire_version = 20;
+constexpr int wire_version = 21;
 
 /// Longest text about a problem of the agent, in bytes; longer ones are cut.
 constexpr std::size_t longest_trouble = 2'000;
@@ -141,6 +142,7 @@ struct Prepare {
   CpuBindingRule cpu_binding = {};
   GpuWait gpu_wait = {};  ///< of GPUs that are leased as a whole
   AttemptId of = {};
+  bool looks_for_checkpoints = false;  ///< RankEnded says whether there is a new one
   bool wants_networks = false;  ///< Ready reports them, and probes of other hosts are answered
   bool operator==(const Prepare&) const = default;
 };
@@ -191,6 +193,13 @@ struct Stop {
   milliseconds notice{0};
   AttemptId of = {};
   bool operator==(const Stop&) const = default;
+};
+/// Say when a rank of the attempt has last touched its heartbeat file; `wants_states`: and what
+/// each rank does. Answered with RanksSeen, if its ranks were started, in 5 s at most.
+struct LookAtRanks {
+  bool wants_states = false;
+  AttemptId of = {};
+  bool operator==(const LookAtRanks&) const = default;
 };
 /// Output of this connection has been written, up to and including this chunk.
 struct Acknowledge {
@@ -334,6 +343,9 @@ struct RankEnded {
   /// How the parent process of the ranks ended by itself, which ended this rank as well: "was
   /// killed by SIGKILL", "is out of memory"; usually empty.
   std::string parent_end = {};
+  /// Whether the checkpoint folder has something new since the host was checked; nothing: that was
+  /// not looked for, or the file system does not answer.
+  std::optional<bool> has_new_checkpoint = {};
   bool operator==(const RankEnded&) const = default;
 };
 /// What running ranks use now; only ranks whose usage has changed. Sent at most once after each
@@ -343,6 +355,15 @@ struct Usage {
   std::vector<UsageOfRank> ranks;  ///< at most `most_usages`
   AttemptId of = {};
   bool operator==(const Usage&) const = default;
+};
+/// The answer to LookAtRanks.
+struct RanksSeen {
+  bool has_states = false;  ///< `wants_states` of the question
+  /// How long ago some rank last touched its heartbeat file; nothing: none has, or it is not known.
+  std::optional<milliseconds> touched = {};
+  std::vector<RankState> states = {};  ///< of ranks that run; at most `most_rank_states`
+  AttemptId of = {};
+  bool operator==(const RanksSeen&) const = default;
 };
 /// A process that could not be killed.
 struct Survivor {
@@ -450,7 +471,8 @@ using Message =
                  message::TakeLeases, message::DropLeases, message::Leases, message::Blocked,
                  message::PortTaken, message::OutputBlocked, message::StopsRanks,
                  message::NoStopFile, message::Displaced, message::AgentFailed, message::Usage,
-                 message::LeftBehind, message::Probe, message::Probed>;
+                 message::LeftBehind, message::Probe, message::Probed, message::LookAtRanks,
+                 message::RanksSeen>;
 
 /// The attempt that a message is about; nothing if it is about the whole host.
 std::optional<AttemptId> attempt_of(const Message& message);

@@ -53,6 +53,23 @@ void limit(message::RankEnded& m) {
   cut(m.memory_kill->process, longest_words);
 }
 
+void limit(message::RanksSeen& m) {
+  if (m.touched > longest_heartbeat_age) m.touched.reset();
+  if (m.states.size() > most_rank_states) m.states.resize(most_rank_states);
+  std::size_t stacks = 0;
+  for (RankState& state : m.states) {
+    cut(state.command, longest_state_name);
+    if (state.state.size() > 1) state.state.resize(1);
+    cut(state.waits_in, longest_state_name);
+    cut(state.kernel_stack, longest_kernel_stack);
+    cut(state.python, longest_python_stack);
+    stacks += json_size(state.kernel_stack) + json_size(state.python);
+    if (stacks <= longest_stacks) continue;
+    state.kernel_stack.clear();
+    state.python.clear();
+  }
+}
+
 template <class M>
 void limit_survivors(M& m) {
   if (m.survivors.size() > most_survivors) {

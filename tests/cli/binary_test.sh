@@ -77,7 +77,7 @@ no_path_of_the_build() {
 
 test_case "libc and libm are the only libraries" libraries
 test_case "no function of a newer C library than documented is needed" glibc_floor
-test_case "it is stripped" stripped "$train" 17000000
+test_case "it is stripped" stripped "$train" 17250000
 test_case "the agent is stripped, and small enough to be sent" stripped "$agent" 3165000
 test_case "the agent needs nothing of a host, and is loaded anywhere" agent_needs_nothing
 test_case "the agent called by hand says that it is none of that" agent_is_not_for_people

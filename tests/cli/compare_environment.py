@@ -26,6 +26,7 @@ at_launch = {
     "rendezvous_endpoint": re.compile(r"127\.0\.0\.1:\d{4,5}\Z"),
     "run_directory": re.compile(r"/.+/" + re.escape(task) + r"-\d+\Z"),
     "error_file": re.compile(r"/.+/error-\d+\.json\Z"),
+    "heartbeat_file": re.compile(r"/.+/heartbeat-\d+\Z"),
     "stop_file": re.compile(r"/.+/stop-0\Z"),
     "metrics_file": re.compile(r"/.+/metrics-\d+\.jsonl\Z"),
 }

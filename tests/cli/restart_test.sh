@@ -164,6 +164,44 @@ log_disk_hangs() {
     expect_err 'bytes of output are not in the logs'
 }
 
+# Restarts that bring no checkpoint and no metrics end: with a code of its own, in the record too.
+in_vain() {
+    run launch "${two[@]}" --set max_restarts=50 --set restart_delay=0s --set max_no_progress=3 -- /bin/sh -c 'exit 7'
+    expect_status 79
+    expect_err "^train: failed: no_progress: restarting does not help: the last attempts made no checkpoint and reported no metrics \(max_no_progress\); the last one: rank [01] on 'localhost' exited with code 7 \(exit 79\)$"
+    expect_err '^train: restart 2 of 50 '
+    expect_no_err '^train: restart 3 of 50 '
+    local id
+    id=$(task_id)
+    task show "$id" --json
+    expect_schema task "$work/out"
+    expect_equal "class and code" "no_progress 79" "$(field 'd["error_class"] + " " + str(d["exit_code"])' "$work/out")"
+}
+
+# Each attempt leaves a file or reports, but the last three.
+not_in_vain() {
+    run launch -n 1 --set max_restarts=50 --set restart_delay=0s --set max_no_progress=3 \
+        --set checkpoint_storage.type=directory --set checkpoint_storage.container_path="$work/kept" -- /bin/sh -c 'case $TRAIN_RESTART_COUNT in
+            0 | 3) mkdir "$TRAIN_CHECKPOINT_DIR/step-$TRAIN_RESTART_COUNT" ;;
+            2) train report loss=0.5 ;;
+            4) echo x >"$TRAIN_CHECKPOINT_DIR/step-0/model" ;;
+            esac
+            exit 7'
+    expect_status 79
+    expect_err '^train: restart 7 of 50 '
+    expect_no_err '^train: restart 8 of 50 '
+}
+
+same_cause() {
+    run launch -n 1 --set max_restarts=50 --set restart_delay=0s --set stop_on_same_cause=true -- /bin/sh -c '
+        [ "$TRAIN_RESTART_COUNT" != 1 ] || exit 5
+        exit 7'
+    expect_status 79
+    expect_err 'the last two attempts failed alike and came to nothing \(stop_on_same_cause\); the last one: '
+    expect_err '^train: restart 3 of 50 '
+    expect_no_err '^train: restart 4 of 50 '
+}
+
 test_case "a record has the attempts of its task" record_of_attempts
 test_case "logs are those of the last attempt, or of others" logs_of_attempts
 test_case "who follows a task follows it into its next attempt" follows_into_the_next
@@ -172,6 +210,9 @@ test_case "the last words of a failed attempt count without a newline" last_line
 test_case "log policies tell what they find, and that a restart is of no use" policies
 test_case "a disk of the logs that hangs holds up neither the next attempt nor the end" log_disk_hangs
 test_case "a task that is killed while it waits for its next attempt is killed" killed_while_waiting
+test_case "attempts in a row that come to nothing are the last" in_vain
+test_case "a checkpoint or a report is progress" not_in_vain
+test_case "what fails twice for the same cause is not started a third time, if so asked" same_cause
 test_case "a detached launch returns once ranks have started in some attempt" detached_start
 
 finish

@@ -302,13 +302,16 @@ TEST_CASE("an attempt whose hosts were taken away is told from others, also by e
   AttemptEnd moved;
   moved.is_moved = true;
   moved.fence = 42'000ms;
+  moved.made_progress = false;
+  moved.cause = INT64_MAX;
   const JournalEntry entry{record::AttemptOver{moved}, 5s, "boot"};
   const auto read = decode_entry(encode_entry(entry));
   REQUIRE(read);
   CHECK(std::get<record::AttemptOver>(read->record).end == moved);
   const JournalEntry usual{record::AttemptOver{failed_with(3)}, 5s, "boot"};
   CHECK(encode_entry(usual).find("moved") == std::string::npos);
-  CHECK(encode_entry(usual).find("fence") == std::string::npos);
+  for (const char* name : {"fence", "in_vain", "cause"})
+    CHECK(encode_entry(usual).find(name) == std::string::npos);
   CHECK_FALSE(
       std::get<record::AttemptOver>(decode_entry(encode_entry(usual))->record).end.is_moved);
 }

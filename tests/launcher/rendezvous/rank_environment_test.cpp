@@ -48,6 +48,7 @@ TEST_CASE("a torch rank gets torchrun's environment, and nothing else is there")
                         {"TRAIN_EFFECTIVE_BATCH_SIZE", "128"},
                         {"TRAIN_GLOBAL_BATCH_SIZE", "64"},
                         {"TRAIN_GRADIENT_COMPRESSION", "0"},
+                        {"TRAIN_HEARTBEAT_FILE", "<heartbeat_file>"},
                         {"TRAIN_HPARAMS", R"({"lr":0.1})"},
                         {"TRAIN_HPARAM_LR", "0.1"},
                         {"TRAIN_METRICS_FILE", "<metrics_file>"},

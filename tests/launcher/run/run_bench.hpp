@@ -24,12 +24,23 @@ class RunBench {
                     Run::Hosts hosts = Run::Hosts::dismissed,
                     milliseconds launcher_wait = brief_launcher_wait,
                     milliseconds notice = milliseconds(0), bool looks_for_networks = false,
-                    milliseconds gpu_wait = milliseconds(0))
+                    milliseconds gpu_wait = milliseconds(0),
+                    milliseconds hang_timeout = milliseconds(0))
       : trial(trial_of(ranks_per_host)),
         ports(needs),
         connections(names_of(trial), timing_with(reconnect_window, launcher_wait)),
         run(trial, {connections, TrialHosts::all(connections.count())},
-            {ports, grace, delivery, hosts, {}, notice, {}, {}, looks_for_networks, gpu_wait}) {}
+            {ports,
+             grace,
+             delivery,
+             hosts,
+             {},
+             notice,
+             {},
+             {},
+             looks_for_networks,
+             gpu_wait,
+             hang_timeout}) {}
 
   /// Either of the two takes this event; both take a Tick.
   template <class Event>

@@ -402,6 +402,14 @@ void FakeHost::perform(const agent_action::ProbeHosts& action) {
   later(chance_.up_to(1ms), [this, probed] { feed(probed); });
 }
 
+void FakeHost::perform(const agent_action::LookAtRanks& action) {
+  agent_event::RanksSeen seen{action.wants_states, {}, {}, action.of};
+  for (const auto& [id, process] : processes_)
+    if (action.wants_states && id.of == action.of && process.alive)
+      seen.states.push_back({id.rank, 1, "rank", "S", "futex_wait_queue", 1, {}, {}});
+  later(chance_.up_to(2s), [this, seen] { feed(seen); });
+}
+
 void FakeHost::perform(const agent_action::TakeLeases& action) {
   later(chance_.up_to(1ms), [this, of = action.of] { feed(agent_event::LeasesTried{{}, {}, of}); });
 }

@@ -146,6 +146,7 @@ class FakeHost {
   void perform(const agent_action::EndLeases& action);
   void perform(const agent_action::ConfirmLeases&) {}
   void perform(const agent_action::WatchGpus&) {}
+  void perform(const agent_action::LookAtRanks& action);
   void perform(const agent_action::SendMessage& action);
   void perform(const agent_action::SendOutput& action);
   void perform(const agent_action::Spool& action);

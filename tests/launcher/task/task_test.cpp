@@ -273,3 +273,67 @@ TEST_CASE("a task that its user stops does not run out of time") {
   b.on(task_event::Tick{});
   CHECK(b.last.empty());
 }
+
+TEST_CASE("attempts in a row without progress end the task, others do not") {
+  TaskBench b(100);
+  b.task = Task({100, 0s, 60s, {}, 3});
+  b.on(task_event::Begin{});
+  AttemptEnd vain = failed;
+  vain.made_progress = false;
+  const auto over = [&](const AttemptEnd& end) { b.on(task_event::AttemptOver{end}); };
+  over(vain);
+  over(vain);
+  over(failed);  // it has made progress
+  over(vain);
+  AttemptEnd moved = vain;
+  moved.is_moved = true;
+  over(moved);
+  b.on(task_event::Tick{});
+  over(vain);
+  CHECK_FALSE(b.task.over());
+  over(vain);
+  REQUIRE(b.all<task_action::End>().size() == 1);
+  CHECK(b.all<task_action::End>()[0].why == Sequel::no_progress);
+}
+
+TEST_CASE("the same cause twice in a row, without progress, ends the task if it is to") {
+  const bool stops = GENERATE(false, true);
+  TaskBench b(100);
+  b.task = Task({100, 0s, 60s, {}, 0, stops});
+  b.on(task_event::Begin{});
+  AttemptEnd one = failed;
+  one.made_progress = false;
+  one.cause = 1;
+  AttemptEnd other = one;
+  other.cause = 2;
+  AttemptEnd unknown = one;
+  unknown.cause = 0;
+  AttemptEnd fruitful = one;
+  fruitful.made_progress = true;
+  for (const AttemptEnd& end : {one, other, one, unknown, unknown, one, fruitful, one}) {
+    b.on(task_event::AttemptOver{end});
+    REQUIRE_FALSE(b.task.over());
+  }
+  b.on(task_event::AttemptOver{one});
+  CHECK(b.task.over() == stops);
+  if (stops) CHECK(b.all<task_action::End>()[0].why == Sequel::same_cause);
+}
+
+TEST_CASE("the cause of an attempt is what failed, whichever rank was first") {
+  RunOutcome outcome;
+  outcome.ranks.resize(2);
+  outcome.cause = Failure{{}, make_error(ErrorClass::worker, "rank 0 failed"), 0, 0, 1};
+  outcome.ranks[0].reported = outcome.ranks[1].reported = "KeyError: 'x'";
+  const auto cause = [&] { return end_of(outcome).cause; };
+  const std::uint64_t first = cause();
+  CHECK(first != 0);
+  outcome.cause->rank = 1;
+  CHECK(cause() == first);
+  outcome.ranks[1].reported = "KeyError: 'y'";
+  CHECK(cause() != first);
+  outcome.ranks[1].reported = "KeyError: 'x'";
+  outcome.cause->exit_code = 2;
+  CHECK(cause() != first);
+  outcome.cause->error.error_class = ErrorClass::host;
+  CHECK(cause() == 0);
+}

@@ -47,6 +47,10 @@ TEST_CASE("whatever an agent has to say arrives") {
     for (const Message& message : std::vector<Message>{
              message::NoAgent{text}, message::Displaced{1, text},
              message::Hello{wire_version, text, text, INT64_MAX, {}, std::vector<int>(5'000, 1)},
+             message::RanksSeen{true,
+                                {},
+                                std::vector<RankState>(300, {INT32_MAX, INT64_MAX, text, text, text,
+                                                             INT32_MAX, text, text})},
              ready, refused, often_refused, message::RankNotStarted{0, text}, ended, finished, left,
              often_survived}) {
       const Message limited = within_limits(message);

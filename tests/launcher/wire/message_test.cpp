@@ -182,6 +182,11 @@ std::vector<Message> all_messages() {
                          message::MemoryKill{"the host's memory", not_text}},
       ended_with_usage(),
       ended_with_its_parent(),
+      message::LookAtRanks{true},
+      message::RanksSeen{},
+      message::RanksSeen{false, milliseconds(1), {}},
+      message::RanksSeen{
+          true, {}, {{3, 4711, "python3", "S", "futex_wait", 12, "a\nb", not_text}, {}}},
       message::Usage{},
       message::Usage{{{INT32_MAX, {milliseconds(std::int64_t{1} << 60), 0, 1}},
                       {0, {milliseconds(0), std::uint64_t{1} << 60, 0}},
@@ -263,9 +268,9 @@ TEST_CASE("what is no message is refused as the host's fault") {
 
 TEST_CASE("every field of a message must be there, but for those that may be missing") {
   const std::set<std::string> may_be_missing = {
-      "context",    "interface",   "slots",      "code",  "signal",
-      "error_file", "memory_kill", "core_place", "usage", "parent_end",
-      "networks",   "cpu_binding", "cpus"};
+      "context",    "interface",   "slots",      "code",       "signal",
+      "error_file", "memory_kill", "core_place", "usage",      "parent_end",
+      "networks",   "cpu_binding", "cpus",       "touched_ms", "new_checkpoint"};
   for (const Message& message : all_messages()) {
     const json whole = json::parse(encode_message(message));
     for (const auto& [name, value] : whole.items()) {
@@ -402,6 +407,11 @@ TEST_CASE("a message with one malformed field is refused as the host's fault") {
       {ended, R"({"usage":[0,1,2,18446744073709551615]})"},
       {ended, R"({"usage":[0,1.5,2,3]})"},
       {ended, R"({"usage":[0,null,2,3]})"},
+      {message::RanksSeen{}, R"({"touched_ms":-1})"},
+      {message::RanksSeen{}, R"({"touched_ms":"1"})"},
+      {message::RanksSeen{}, R"({"ranks":[{"rank":0}]})"},
+      {message::RanksSeen{}, R"({"ranks":{}})"},
+      {message::LookAtRanks{}, R"({"states":1})"},
       {message::Usage{}, R"({"ranks":{}})"},
       {message::Usage{}, R"({"ranks":[7]})"},
       {message::Usage{}, R"({"ranks":[[2147483648,1,2,3]]})"},
