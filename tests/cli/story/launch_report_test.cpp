@@ -97,6 +97,9 @@ TEST_CASE("what a signal usually means is said") {
   Reported reported;
   reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' was killed by SIGKILL", 137);
   reported.outcome.ranks[0].signal = SIGKILL;
+  // Of a rank that train has stopped it says nothing.
+  CHECK(reported.words().find("out-of-memory") == std::string::npos);
+  reported.outcome.ranks[0].state = RankOutcome::State::failed;
   CHECK(reported.words().find("out-of-memory") != std::string::npos);
 }
 
@@ -104,6 +107,7 @@ TEST_CASE("where a rank has gone with the process that ranks are started from no
   Reported reported;
   reported.outcome.cause = rank_failure(0, "rank 0 on 'gpu-a' was killed by SIGKILL: ...", 137);
   reported.outcome.ranks[0].signal = SIGKILL;
+  reported.outcome.ranks[0].state = RankOutcome::State::failed;
   reported.outcome.ranks[0].ended_with_parent = true;
   CHECK(reported.words().find("out-of-memory") == std::string::npos);
 }
