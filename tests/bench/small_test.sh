@@ -68,5 +68,6 @@ soak_case "supervisor_bench launches, adopts and replays" on_hosts supervisor_be
 soak_case "trials_bench runs trials" starts "$here/trials_bench" --train "$train" --rounds 1 --trials 10
 soak_case "turnover_bench measures a search" starts "$here/turnover_bench" --train "$train" --rounds 1 --trials 5
 soak_case "wait_bench waits in line" on_hosts wait_bench --rounds 1 --hosts 1
+soak_case "failing_hosts trains" on_hosts failing_hosts --minutes 0.2 --hosts 2 --spares 1
 soak_case "soak plays a task" on_hosts soak --only 100000
 finish
