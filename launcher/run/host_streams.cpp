@@ -14,6 +14,8 @@ namespace {
 constexpr milliseconds reconnect_limit{800};
 // How long the end waits for dismissed agents. An agent that does not get the Bye leaves later.
 constexpr milliseconds leave_limit{1'000};
+// The same for one whose host was out of reach: it is told over another connection.
+constexpr milliseconds late_leave_limit{5'000};
 // How long a host may take to look for what an agent of this task has left.
 constexpr milliseconds sweep_limit{10'000};
 // Number of attempts per trial of which an agent may still hold output.
@@ -192,6 +194,7 @@ void HostStreams::perform(const host_action::Reopen& action) {
   if (has_left_) return;
   const int host = action.host;
   Stream& stream = of(host);
+  stream.was_away = true;
   if (stream.next.link && stream.next.link->is_asking()) return;  // the user is still being asked
   drop(stream.next);                                              // a try that took too long
   stream.next.number = ++stream.opened;
@@ -219,7 +222,7 @@ void HostStreams::reopened(int host, const LinkInfo& info) {
 void HostStreams::perform(const host_action::Sweep& action) {
   if (has_left_) return;
   const int host = action.host;
-  drop_sweep(of(host));
+  drop_sweep(of(host).sweep);
   std::optional<Goodbye> goodbye;
   if (ends_lost_agents_) goodbye = Goodbye{epoch_, of(host).connection + 1};
   of(host).sweep = std::make_unique<SweepDriver>(
@@ -229,16 +232,16 @@ void HostStreams::perform(const host_action::Sweep& action) {
   of(host).sweep->start();
 }
 
-void HostStreams::drop_sweep(Stream& stream) {
-  if (!stream.sweep) return;
-  stream.sweep->forget();
-  ended_sweeps_.push_back(std::move(stream.sweep));
+void HostStreams::drop_sweep(std::unique_ptr<SweepDriver>& sweep) {
+  if (!sweep) return;
+  sweep->forget();
+  ended_sweeps_.push_back(std::move(sweep));
   clear_later();
 }
 
 void HostStreams::swept(int host) {
   const auto answers = of(host).sweep->answers();
-  drop_sweep(of(host));
+  drop_sweep(of(host).sweep);
   connection_event::HostSwept event{host};
   switch (verdict_of(answers)) {
     case SweepVerdict::clean:
@@ -458,7 +461,7 @@ void HostStreams::acknowledge_output(Stream& host) {
 void HostStreams::perform(const host_action::CloseHost& action) {
   Stream& stream = of(action.host);
   drop(stream.next);
-  drop_sweep(stream);
+  drop_sweep(stream.sweep);
   if (std::exchange(stream.was_dismissed, false) && stream.now.link)
     await_leaving(action.host);
   else
@@ -467,17 +470,42 @@ void HostStreams::perform(const host_action::CloseHost& action) {
 
 void HostStreams::await_leaving(int host) {
   Leaving& leaving = leaving_[host];
-  drop(leaving.stream);
+  drop(leaving);
   leaving.stream = std::exchange(of(host).now, {});
-  leaving.patience = ports_.timers.after(leave_limit, [this, host] { has_left(host); });
+  leaving.patience = ports_.timers.after(leave_limit, [this, host] { leaves_late(host); });
+}
+
+// What was sent on a stream that was broken may arrive much later, or never once this process is
+// gone: an agent that has not heard would hold its leases for the whole reconnect window.
+void HostStreams::leaves_late(int host) {
+  const auto found = leaving_.find(host);
+  if (found == leaving_.end()) return;
+  if (!of(host).was_away) return has_left(host);
+  Leaving& leaving = found->second;
+  leaving.patience.reset();
+  leaving.sweep = std::make_unique<SweepDriver>(
+      SweepDriver::Ports{ports_.timers, ports_.transport},
+      std::vector<AbandonedHost>{{address_of(host), agent_key(task_id_, host)}}, late_leave_limit,
+      [this, host] {
+        const auto& answers = leaving_.at(host).sweep->answers();
+        if (verdict_of(answers) == SweepVerdict::clean) of(host).presence = Presence::nothing;
+        has_left(host);
+      },
+      Goodbye{epoch_, of(host).connection + 1});
+  leaving.sweep->start();
 }
 
 void HostStreams::has_left(int host) {
   const auto leaving = leaving_.find(host);
   if (leaving == leaving_.end()) return;
-  drop(leaving->second.stream);
+  drop(leaving->second);
   leaving_.erase(leaving);
   report_left();
+}
+
+void HostStreams::drop(Leaving& leaving) {
+  drop(leaving.stream);
+  drop_sweep(leaving.sweep);
 }
 
 void HostStreams::await_agents(std::function<void()> on_left, std::optional<nanoseconds> patience) {
@@ -492,7 +520,7 @@ void HostStreams::await_agents(std::function<void()> on_left, std::optional<nano
 }
 
 void HostStreams::forget_agents() {
-  for (auto& [host, leaving] : leaving_) drop(leaving.stream);
+  for (auto& [host, leaving] : leaving_) drop(leaving);
   leaving_.clear();
   report_left();
 }
@@ -502,7 +530,7 @@ void HostStreams::leave() {
   for (Stream& stream : hosts_) {
     drop(stream.now);
     drop(stream.next);
-    drop_sweep(stream);
+    drop_sweep(stream.sweep);
   }
   forget_agents();
 }

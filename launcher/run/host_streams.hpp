@@ -175,6 +175,7 @@ class HostStreams {
     std::set<AttemptId> to_forget;    ///< attempts that are over, and that its agent still knows
     std::uint64_t forget_behind = 0;  ///< forget once this is synced; the sink's number
     std::set<AttemptId> finished;     ///< current or last attempts that its agent has finished
+    bool was_away = false;            ///< out of reach at some time
     bool was_dismissed = false;       ///< its agent is told Bye, and must receive it
     Repetitions stale_messages;       ///< messages about attempts that are over
     std::unique_ptr<SweepDriver> sweep;
@@ -207,6 +208,7 @@ class HostStreams {
   struct Leaving {
     Numbered stream;
     std::unique_ptr<Subscription> patience;
+    std::unique_ptr<SweepDriver> sweep;  ///< tells it once more, over a connection of its own
   };
 
   Stream& of(int host) { return hosts_[static_cast<std::size_t>(host)]; }
@@ -216,7 +218,7 @@ class HostStreams {
   void attach(int host);
   void reopened(int host, const LinkInfo& info);
   void swept(int host);
-  void drop_sweep(Stream& stream);
+  void drop_sweep(std::unique_ptr<SweepDriver>& sweep);
   bool is_known(AttemptId of) const;
   bool is_over(AttemptId of) const;
   bool is_stale(int host, AttemptId of) const;
@@ -244,8 +246,10 @@ class HostStreams {
   };
   void note_due(const Arrival& arrival);
   void drop(Numbered& link);
+  void drop(Leaving& leaving);
   void clear_later();
   void await_leaving(int host);
+  void leaves_late(int host);
   void has_left(int host);
   void report_left();
 

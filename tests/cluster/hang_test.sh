@@ -320,6 +320,25 @@ is_out_of_reach() {
     expect_idle 10 head "${nodes[@]}"
 }
 
+ranks_are_over() { [ "$(processes "$1" ranks.py)" -eq 0 ]; }
+
+# What the launcher sends to such a host may arrive long after its own end.
+comes_back_for_the_end() {
+    fresh
+    launch_start --set reconnect_window=10m "${on_two[@]}" "${ranks[@]}" plain
+    within 60 "the ranks are there" are_there 4
+    be_silent
+    "$cluster" cut node02
+    within 60 "it is said that the host is out of reach" err_has "^train: host 'node02' is out of reach"
+    stays 12 launch_runs || note_failure "it does not wait for the host"
+    may_end
+    within 60 "the ranks end" ranks_are_over node02
+    "$cluster" heal node02
+    await_launch 120
+    expect_status 0
+    expect_idle 10 head "${nodes[@]}"
+}
+
 detached() {
     fresh
     id=$(on head "$train launch -d ${hangs[*]} -H 'node[01-02]:2' -n 4 ${ranks[*]} stops_itself_once" 2>"$work/err")
@@ -371,6 +390,7 @@ test_case "ranks that only touch a heartbeat file do not hang" gives_signs beats
 test_case "nor do ranks that only report metrics" gives_signs reports
 test_case "a rank that waits for room for its output does not hang" is_blocked
 test_case "the time while a host is out of reach does not count" is_out_of_reach
+test_case "a host that comes back for the end of a task alone keeps no agent" comes_back_for_the_end
 test_case "task show says which rank a detached task has hung by" detached
 test_case "stacks are told beside a sitecustomize of the user" with_a_sitecustomize
 finish
