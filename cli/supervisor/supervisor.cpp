@@ -604,6 +604,7 @@ class Supervisor {
   decltype(TaskDriver::Work::next_place) look_for_spares() {
     if (s_.search != nullptr || s_.may_go_back || !may_move(s_.plan.experiment)) return {};
     furthest_ = hosts_until(s_.plan.trial);
+    if (s_.resume) left_out_ = s_.resume->replay.left_out;
     if (s_.resume)
       if (const auto kept = read_task_hosts(*s_.store, s_.task.id))
         furthest_ = std::max(furthest_, std::min(kept->size(), s_.hosts.size()));
@@ -617,7 +618,9 @@ class Supervisor {
 
   // Made when it is first needed: it has all hosts of the inventory.
   SpareHosts& spares() {
-    if (!spares_) spares_.emplace(s_.request.inventory, s_.request.occupancy);
+    if (spares_) return *spares_;
+    spares_.emplace(s_.request.inventory, s_.request.occupancy);
+    for (const LeftOutHost& each : left_out_) spares_->exclude(each.host, each.why);
     return *spares_;
   }
 
@@ -774,6 +777,7 @@ class Supervisor {
   std::optional<LiveStatus> live_status_;
   std::optional<AdoptedLogs> adopted_logs_;
   std::optional<SpareHosts> spares_;
+  std::vector<LeftOutHost> left_out_;  ///< by the launcher before this one
   ReplacedHosts replaced_{{loop_, transports_}, last_goodbye};
   std::size_t furthest_ = 0;  ///< number of first hosts that it may have used
   bool has_started_ = false;

@@ -66,19 +66,18 @@ std::optional<NextPlace> SpareHosts::after(const Plan& plan, const RunOutcome& o
   for (const Failure& each : failures)
     is_any = leave_out(plan, each, outcome.were_told_to_start, now) || is_any;
   blame(plan, outcome);
-  std::vector<std::string> words;
+  std::vector<LeftOutHost> left_out;
   for (const PlannedHost& planned : plan.trial.hosts)
     if (const auto why = excluded_.find(planned.host.name); why != excluded_.end())
-      words.push_back(
-          fmt::format("host '{}' is left out from now on: {}", planned.host.name, why->second));
-  if (!is_any && words.empty()) return std::nullopt;
+      left_out.push_back({planned.host.name, why->second});
+  if (!is_any && left_out.empty()) return std::nullopt;
   auto trial = place(plan, unreached);
   if (!trial) return std::nullopt;
   auto next = std::make_shared<Plan>(plan);
   next->trial = std::move(*trial);
   return NextPlace{next, port_needs(*next),
                    [next](int rank, int attempt) { return environment_of(*next, rank, attempt); },
-                   failed_.size() > failed_before, std::move(words)};
+                   failed_.size() > failed_before, std::move(left_out)};
 }
 
 // Without leases, nothing tells when a use by others ends: it holds for good.

@@ -53,7 +53,7 @@ struct NextPlace {
   std::function<std::vector<EnvironmentEntry>(int rank, int attempt)> environment_of;
   /// Hosts that have failed the attempt before had not failed any before: it does not count.
   bool is_first_failure = false;
-  std::vector<std::string> left_out = {};  ///< a line for each host that is left out from now on
+  std::vector<LeftOutHost> left_out = {};  ///< hosts of this attempt that are left out from now on
 };
 
 /// What a task executes: its first trial, which may be the only one.

@@ -151,6 +151,7 @@ void TrialDriver::settle() {
 // such hosts had failed before: that bounds it.
 void TrialDriver::look_for_place(AttemptEnd& end) {
   next_place_.reset();
+  left_out_.clear();
   if (!common_.next_place || end.succeeded || end.is_moved || !stops_.empty()) return;
   const RunOutcome& outcome = run_->outcome();
   const auto next = common_.next_place(outcome);
@@ -227,7 +228,8 @@ void TrialDriver::note(const TaskEvent& event, bool was_running) {
   last_end_.reset();
   if (const auto* over = std::get_if<task_event::AttemptOver>(&event)) {
     last_end_ = over->end;
-    if (!task_.over()) write(journal_record::AttemptOver{over->end}, JournalWriter::Durable::no);
+    if (!task_.over())
+      write(journal_record::AttemptOver{over->end, left_out_}, JournalWriter::Durable::no);
   }
   if (!std::holds_alternative<task_event::AttemptFailing>(event) || !was_running) return;
   journal_record::AttemptFailing failing;
@@ -415,7 +417,7 @@ void TrialDriver::perform(const task_action::AnnounceRestart& action) {
   hooks_.on_restart(action);
   if (is_moving_) return;
   if (next_place_) {
-    for (const std::string& line : left_out_) hooks_.on_note(line);
+    for (const LeftOutHost& host : left_out_) hooks_.on_note(left_out_text(host));
     hooks_.on_next_place(next_place_->plan());
   }
   for (const int host : (next_place_ ? *next_place_ : *place_).hosts.of_task()) request_host(host);

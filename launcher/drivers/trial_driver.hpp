@@ -204,7 +204,7 @@ class TrialDriver {
   TrialOwner& owner_;
   std::unique_ptr<const Place> place_;
   std::unique_ptr<const Place> next_place_;  ///< of the next attempt, if it is another one
-  std::vector<std::string> left_out_;        ///< lines about hosts that are not part of that
+  std::vector<LeftOutHost> left_out_;        ///< of the hosts that are not part of that
   Task task_;
   LogWatch log_watch_;
   MetricsWatch metrics_watch_;

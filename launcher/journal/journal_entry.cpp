@@ -111,6 +111,11 @@ void fields(auto& f, Described<TrialPlace> auto& place) {
   f.check([&] { return !place.hosts.empty(); }, "a place without hosts");
 }
 
+void fields(auto& f, Described<LeftOutHost> auto& left_out) {
+  f.text("host", left_out.host, longest_words);
+  f.text("why", left_out.why, longest_words);
+}
+
 namespace journal_record {
 
 void fields(auto& f, Described<Supervised> auto& r) { f.number("epoch", r.epoch, 1); }
@@ -123,7 +128,10 @@ void fields(auto& f, Described<RanksStarted> auto& r) {
 }
 void fields(auto& f, Described<AttemptFailing> auto& r) { f.object("first", r.first); }
 void fields(auto&, Described<AttemptHopeless> auto&) {}
-void fields(auto& f, Described<AttemptOver> auto& r) { f.object("end", r.end); }
+void fields(auto& f, Described<AttemptOver> auto& r) {
+  f.object("end", r.end);
+  f.optional("left_out", !r.left_out.empty(), [&] { f.list("left_out", r.left_out); });
+}
 void fields(auto& f, Described<StopRequested> auto& r) { f.number("signal", r.signal, 0, 127); }
 void fields(auto& f, Described<SearchDecided> auto& r) {
   f.list_as(
@@ -183,6 +191,10 @@ tl::unexpected<Error> damaged(const std::string& what) {
 }
 
 }  // namespace
+
+std::string left_out_text(const LeftOutHost& host) {
+  return fmt::format("host '{}' is left out from now on: {}", host.host, host.why);
+}
 
 bool is_of_trial(const JournalRecord& record) {
   return !std::holds_alternative<journal_record::Supervised>(record) &&

@@ -21,6 +21,16 @@
 namespace train {
 
 /// The decisions of a task, as its journal records them.
+/// A host that the task does not use any more, because its ranks have failed first too often, or a
+/// log policy says so.
+struct LeftOutHost {
+  std::string host;
+  std::string why;
+  bool operator==(const LeftOutHost&) const = default;
+};
+/// For a person.
+std::string left_out_text(const LeftOutHost& host);
+
 namespace journal_record {
 /// A supervisor begins; epoch 1 is the launch itself. Each later supervisor has a higher epoch.
 struct Supervised {
@@ -49,6 +59,7 @@ struct AttemptHopeless {
 /// The attempt is over, and another one follows.
 struct AttemptOver {
   AttemptEnd end;
+  std::vector<LeftOutHost> left_out = {};  ///< hosts that it used and the next ones will not
   bool operator==(const AttemptOver&) const = default;
 };
 /// The user stops the task, or its time is over (`runtime_over`). The task goes on until everything
@@ -132,6 +143,7 @@ struct TrialReplay {
 struct Replay {
   std::map<int, TrialReplay> trials;           ///< by number: trial 0, and all others that began
   std::uint64_t epoch = 0;                     ///< of the last supervisor
+  std::vector<LeftOutHost> left_out = {};      ///< hosts that are not used any more
   std::set<std::string> hosts = {};            ///< hosts on which trials of several began
   std::vector<SearchDecision> decisions = {};  ///< of the search, oldest first
   std::vector<int> stop_signals = {};          ///< the stop requests; at most 3

@@ -131,6 +131,7 @@ class Replayer {
     if (!complaint_.empty()) return;
     trial_->task.on(task_event::AttemptOver{record.end}, at_);
     if (trial_->task.over()) return complain("another attempt is to follow the last one");
+    replay_.left_out.insert(replay_.left_out.end(), record.left_out.begin(), record.left_out.end());
     trial_->go.reset();
     trial_->started_at.reset();
     trial_->failure.reset();

@@ -128,10 +128,10 @@ class EventBuilder {
   }
   RecordedEvent of(const journal_record::AttemptOver& record) const {
     const char* const where = record.end.is_moved ? " elsewhere" : "";
-    return {.what = What::attempt_over,
-            .attempt = attempt_,
-            .words = fmt::format("attempt {} is over, and another one follows{}",
-                                 attempt_.value_or(0), where)};
+    std::string words =
+        fmt::format("attempt {} is over, and another one follows{}", attempt_.value_or(0), where);
+    for (const LeftOutHost& host : record.left_out) words += "; " + left_out_text(host);
+    return {.what = What::attempt_over, .attempt = attempt_, .words = std::move(words)};
   }
   RecordedEvent of(const journal_record::TrialOver& record) const {
     RecordedEvent event{.what = What::trial_over, .attempt = attempt_};

@@ -183,6 +183,8 @@ BASH
     id=$(task_id)
     expect_equal "hosts of the attempts" "node01,node02; node01,node02; node02,node03; node02,node04" \
         "$(field "$hosts_of_attempts")"
+    train_on_head task show "$id"
+    expect_out "attempt 1 is over, .*; host 'node01' is left out from now on: its ranks were the first to fail"
     expect_idle 3 head "${nodes[@]}"
 }
 

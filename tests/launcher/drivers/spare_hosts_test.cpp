@@ -113,8 +113,11 @@ TEST_CASE("a host whose ranks fail first again and again is left out for good") 
   REQUIRE(b.rank_fails("b"));
   CHECK(b.hosts() == Names{"a", "c"});
   CHECK(b.next->left_out ==
-        std::vector<std::string>{"host 'b' is left out from now on: its ranks were the first to "
-                                 "fail in 2 attempts (blame_limit)"});
+        std::vector<LeftOutHost>{
+            {"b", "its ranks were the first to fail in 2 attempts (blame_limit)"}});
+  CHECK(left_out_text(b.next->left_out[0]) ==
+        "host 'b' is left out from now on: its ranks were the first to fail in 2 attempts "
+        "(blame_limit)");
   // Not even after hours.
   REQUIRE(b.fail("a", ErrorClass::host, first_end + 5h));
   CHECK(b.hosts() == Names{"c", "d"});
@@ -140,8 +143,7 @@ TEST_CASE("a host that a log policy excludes is left at the next attempt, whatev
   b.spares.exclude("b", "log policy 'Xid'");
   REQUIRE(b.rank_fails("a"));
   CHECK(b.hosts() == Names{"a", "c"});
-  CHECK(b.next->left_out ==
-        std::vector<std::string>{"host 'b' is left out from now on: log policy 'Xid'"});
+  CHECK(b.next->left_out == std::vector<LeftOutHost>{{"b", "log policy 'Xid'"}});
 }
 
 TEST_CASE("hosts that serve stay, and others that were free come before those that others held") {

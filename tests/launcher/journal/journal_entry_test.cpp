@@ -34,6 +34,7 @@ std::vector<JournalRecord> one_of_each() {
           record::AttemptFailing{failed_rank()},
           record::AttemptHopeless{},
           record::AttemptOver{failed_with(3)},
+          record::AttemptOver{failed_with(3), {{"h0", "log policy 'x'"}, {"h1", "y"}}},
           record::TrialOver{Sequel::invalid_hyperparameters, failed_with(3), {}},
           record::TrialOver{Sequel::stopped, {}, 15},
           record::TrialOver{Sequel::stopped, {}, trial_stop},
@@ -201,6 +202,17 @@ TEST_CASE("instants of another boot are not used") {
   entries.push_back({record::AttemptBegun{1}, 20s, "boot"});  // and so before "now"
   CHECK(replay(entries, rules(), 50s, "boot")->first().task.attempts().back() ==
         AttemptState::running);
+}
+
+TEST_CASE("hosts that are left out are known to the next launcher") {
+  const LeftOutHost one{"h0", "its ranks were the first to fail"};
+  const LeftOutHost other{"h2", "log policy"};
+  const auto known = replayed({record::Supervised{1}, record::AttemptBegun{0},
+                               record::AttemptOver{failed_with(3), {one}}, record::AttemptBegun{1},
+                               record::AttemptOver{failed_with(3)}, record::AttemptBegun{2},
+                               record::AttemptOver{failed_with(3), {other}}});
+  REQUIRE(known);
+  CHECK(known->left_out == std::vector{one, other});
 }
 
 TEST_CASE("the time of a task goes on over its launchers, and over a boot of their machine") {

@@ -109,6 +109,15 @@ TEST_CASE("a journal may have anything") {
   CHECK(events[3].words == "max_runtime is over");
 }
 
+TEST_CASE("a host that is left out is told with the attempt after which it is") {
+  const auto events = recorded_events(
+      task_of(TaskState::running),
+      journal_of({record::AttemptBegun{0}, record::AttemptOver{failed_with(6), {{"h1", "x"}}}},
+                 true));
+  CHECK(events.back().words ==
+        "attempt 0 is over, and another one follows; host 'h1' is left out from now on: x");
+}
+
 TEST_CASE("events of several trials are told with the attempts of each") {
   auto journal =
       journal_of({record::Supervised{1}, record::AttemptBegun{0}, record::AttemptBegun{0},
