@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/event_loop/loop.hpp"
+#include "backends/posix/timespec.hpp"
 
 #include <poll.h>
 #include <time.h>
@@ -240,7 +241,7 @@ struct Loop::Impl {
 Instant boot_time() {
   timespec time{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+  return in_nanoseconds(time);
 }
 
 Loop::Loop() : impl_(std::make_shared<Impl>()) {}

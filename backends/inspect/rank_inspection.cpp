@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/inspect/rank_states.hpp"
+#include "backends/posix/timespec.hpp"
 
 namespace train {
 
@@ -17,10 +18,6 @@ constexpr std::chrono::seconds longest_look{5};
 constexpr std::chrono::seconds stacks_patience{2};
 constexpr std::chrono::seconds heartbeats_patience{2};
 
-nanoseconds since_epoch(const timespec& time) {
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-}
-
 // Not negative, although the clock of a file server may be ahead of this machine's.
 std::optional<std::chrono::milliseconds> age_of_newest(
     const std::map<int, std::string>& file_of_rank) {
@@ -28,13 +25,13 @@ std::optional<std::chrono::milliseconds> age_of_newest(
   for (const auto& [rank, path] : file_of_rank) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    const nanoseconds modified = since_epoch(status.st_mtim);
+    const nanoseconds modified = in_nanoseconds(status.st_mtim);
     newest = newest ? std::max(*newest, modified) : modified;
   }
   if (!newest) return std::nullopt;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  const nanoseconds age = std::max(since_epoch(now) - *newest, nanoseconds(0));
+  const nanoseconds age = std::max(in_nanoseconds(now) - *newest, nanoseconds(0));
   return std::chrono::floor<std::chrono::milliseconds>(age);
 }
 
@@ -45,33 +42,6 @@ std::vector<RankState> unknown_states(const std::map<int, int>& process_of_rank)
 }
 
 }  // namespace
-
-void RankInspection::Thread::run(std::function<void()> work, nanoseconds limit,
-                                 std::function<void(bool)> done) {
-  const int number = ++number_;
-  done_ = std::move(done);
-  // Work that hangs is not followed by more, which would pile up behind it.
-  const bool hangs = is_working_;
-  if (!hangs) {
-    const auto begun = background_.run(std::move(work), [this, number] {
-      is_working_ = false;
-      answer(number, true);
-    });
-    is_working_ = begun.has_value();
-  }
-  // Where nothing can be done, the answer comes at once, but from the loop.
-  const bool is_under_way = is_working_ && !hangs;
-  limit_ =
-      loop_.after(is_under_way ? limit : nanoseconds(0), [this, number] { answer(number, false); });
-}
-
-// Does not use this object after calling back, which may destroy it.
-void RankInspection::Thread::answer(int number, bool is_done) {
-  if (number != number_ || !done_) return;
-  limit_.reset();
-  const auto done = std::exchange(done_, nullptr);
-  done(is_done);
-}
 
 void RankInspection::look(std::map<int, int> process_of_rank, std::string stacks_directory,
                           std::function<void(std::vector<RankState>)> done) {

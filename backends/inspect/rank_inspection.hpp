@@ -4,13 +4,11 @@
 #include <chrono>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "backends/event_loop/background.hpp"
-#include "backends/event_loop/loop.hpp"
+#include "backends/event_loop/limited_work.hpp"
 #include "launcher/wire/rank_state.hpp"
 
 namespace train {
@@ -19,7 +17,9 @@ namespace train {
 /// file system of its files, may not answer. Destroying it never waits, and drops the answers.
 class RankInspection {
  public:
-  explicit RankInspection(Loop& loop) : states_(loop), heartbeats_(loop) {}
+  explicit RankInspection(Loop& loop)
+      : states_(loop, Background::Idle::goes, LimitedWork::BehindLate::is_dropped),
+        heartbeats_(loop, Background::Idle::goes, LimitedWork::BehindLate::is_dropped) {}
 
   /// Looks at these ranks, given by the pids of their processes (`rank_states`). Calls `done` from
   /// the loop, once, with one state per rank: all with pid 0 if they could not be looked at within
@@ -35,26 +35,8 @@ class RankInspection {
                           std::function<void(std::optional<std::chrono::milliseconds> age)> done);
 
  private:
-  /// One piece of work at a time on a thread, each with a limit.
-  class Thread {
-   public:
-    explicit Thread(Loop& loop) : loop_(loop), background_(loop, Background::Idle::goes) {}
-    /// Calls `done` from the loop, once; `is_done`: the work was done in time.
-    void run(std::function<void()> work, nanoseconds limit, std::function<void(bool is_done)> done);
-
-   private:
-    void answer(int number, bool is_done);
-
-    Loop& loop_;
-    int number_ = 0;  ///< of the last piece
-    std::function<void(bool)> done_;
-    std::unique_ptr<Subscription> limit_;
-    bool is_working_ = false;  ///< a piece has not come back yet, perhaps since long
-    Background background_;
-  };
-
-  Thread states_;
-  Thread heartbeats_;
+  LimitedWork states_;
+  LimitedWork heartbeats_;
 };
 
 }  // namespace train

@@ -22,18 +22,7 @@ constexpr int code_of_killed_child = 128 + SIGKILL;
 }  // namespace
 
 void EndInquiry::Thread::run(std::function<void()> work, std::function<void(bool)> done) {
-  const int number = next_++;
-  Piece& piece = pieces_[number];
-  piece.done = std::move(done);
-  const auto begun = background_.run(std::move(work), [this, number] { answer(number, true); });
-  // Without a thread the work cannot be done: then the answer comes at once.
-  piece.limit = loop_.after(begun ? nanoseconds(inquiry_patience) : nanoseconds(0),
-                            [this, number] { answer(number, false); });
-}
-
-void EndInquiry::Thread::answer(int number, bool is_done) {
-  auto piece = pieces_.extract(number);
-  if (!piece.empty()) piece.mapped().done(is_done);
+  work_.run(std::move(work), inquiry_patience, std::move(done));
 }
 
 struct EndInquiry::Look {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "backends/event_loop/background.hpp"
+#include "backends/event_loop/limited_work.hpp"
 #include "backends/observe/memory_kills.hpp"
 #include "backends/posix/child.hpp"
 #include "launcher/wire/message.hpp"
@@ -49,24 +49,15 @@ class EndInquiry {
   void look(const EndedRank& rank, std::function<void(FoundAtEnd)> done);
 
  private:
-  /// Pieces of work on a thread of their own, each with a limit.
+  /// A thread of its own: what hangs on one holds up no other.
   class Thread {
    public:
-    explicit Thread(Loop& loop) : loop_(loop), background_(loop) {}
-    /// Calls `done` from the loop, once; `is_done`: the work was done in time.
+    explicit Thread(Loop& loop)
+        : work_(loop, Background::Idle::stays, LimitedWork::BehindLate::waits) {}
     void run(std::function<void()> work, std::function<void(bool is_done)> done);
 
    private:
-    struct Piece {
-      std::function<void(bool)> done;
-      std::unique_ptr<Subscription> limit;
-    };
-    void answer(int number, bool is_done);
-
-    Loop& loop_;
-    std::map<int, Piece> pieces_;
-    int next_ = 0;
-    Background background_;
+    LimitedWork work_;
   };
   struct Look;
   void look_for_core(const std::shared_ptr<Look>& look);

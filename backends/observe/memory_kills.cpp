@@ -14,6 +14,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/proc.hpp"
+#include "backends/posix/timespec.hpp"
 
 namespace train {
 
@@ -121,7 +122,7 @@ bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0;
 Instant kernel_log_time() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::chrono::seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
+  return in_nanoseconds(now);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "backends/posix/timespec.hpp"
+
 namespace train {
 
 namespace {
@@ -17,7 +19,7 @@ constexpr int rest = 2'000;
 nanoseconds cpu_of_this_thread() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+  return in_nanoseconds(time);
 }
 
 struct Look {

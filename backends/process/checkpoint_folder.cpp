@@ -17,6 +17,7 @@
 #include "backends/posix/descriptor.hpp"
 #include "backends/posix/files.hpp"
 #include "backends/posix/random.hpp"
+#include "backends/posix/timespec.hpp"
 
 namespace train {
 
@@ -142,8 +143,7 @@ NewestCheckpoint newest_checkpoint(const std::string& path, int levels) {
     const std::string file = fmt::format("{}/{}", path, name);
     struct stat status {};
     if (name.starts_with(mark_name) || ::lstat(file.c_str(), &status) != 0) continue;
-    const std::chrono::nanoseconds changed = std::chrono::seconds(status.st_mtim.tv_sec) +
-                                             std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+    const std::chrono::nanoseconds changed = in_nanoseconds(status.st_mtim);
     found.at = std::max(found.at.value_or(changed), changed);
     if (S_ISDIR(status.st_mode)) folders.emplace_back(changed, file);
   }

@@ -20,6 +20,7 @@
 #include "backends/lease/lease_holders.hpp"
 #include "backends/lease/task_ticket.hpp"
 #include "backends/posix/files.hpp"
+#include "backends/posix/timespec.hpp"
 #include "backends/posix/unsent_output.hpp"
 #include "backends/visits/host_inspection.hpp"
 #include "launcher/frames/line_buffer.hpp"
@@ -59,8 +60,7 @@ Descriptor take_signals() {
 std::chrono::milliseconds own_time() {
   timespec time{};
   (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+  return std::chrono::duration_cast<std::chrono::milliseconds>(in_nanoseconds(time));
 }
 
 // Clears the durations, which change all the time: their change alone is not reported.
