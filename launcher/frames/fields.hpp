@@ -80,6 +80,11 @@ class FieldWriter {
                 std::int64_t /*lowest*/ = 0, std::int64_t /*highest*/ = 0) {
     object_[name] = duration.count();
   }
+  template <class Rep, class Period>
+  void duration(const char* name, const std::optional<std::chrono::duration<Rep, Period>>& duration,
+                std::int64_t /*lowest*/ = 0, std::int64_t /*highest*/ = 0) {
+    if (duration) object_[name] = duration->count();
+  }
   void instant(const char* name, const Instant& instant) { object_[name] = instant.count(); }
   /// An enumerator, by its `to_string`; `all`: those that may come.
   template <class Enum, std::size_t count>
@@ -224,6 +229,11 @@ class FieldReader {
   void duration(const char* name, std::chrono::duration<Rep, Period>& duration,
                 std::int64_t lowest = 0, std::int64_t highest = INT64_MAX) {
     duration = std::chrono::duration<Rep, Period>(number_field(object_, name, lowest, highest));
+  }
+  template <class Rep, class Period>
+  void duration(const char* name, std::optional<std::chrono::duration<Rep, Period>>& duration,
+                std::int64_t lowest = 0, std::int64_t highest = INT64_MAX) {
+    if (has(name)) this->duration(name, duration.emplace(), lowest, highest);
   }
   void instant(const char* name, Instant& instant) { instant = instant_field(object_, name); }
   template <class Enum, std::size_t count>

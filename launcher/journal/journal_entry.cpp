@@ -66,23 +66,14 @@ void fields(auto& f, Described<AttemptEnd> auto& end) {
   f.flag("left_processes", end.left_processes);
   f.flag("hopeless", end.is_hopeless);
   f.flag("unrecorded", end.is_unrecorded);
-  std::optional<bool> is_moved;  // earlier versions did not know it
-  if (!f.reads && end.is_moved) is_moved = true;
-  f.flag("moved", is_moved);
-  if constexpr (f.reads) end.is_moved = is_moved.value_or(false);
   f.number("exit_code", end.exit_code, 0, 255);
-  std::optional<std::int64_t> fence;
-  if (!f.reads && end.fence > milliseconds(0)) fence = end.fence.count();
-  f.number("fence_ms", fence, 0, for_ever.count());
-  if constexpr (f.reads) end.fence = milliseconds(fence.value_or(0));
-  std::optional<bool> in_vain;
-  if (!f.reads && !end.made_progress) in_vain = true;
-  f.flag("in_vain", in_vain);
-  if constexpr (f.reads) end.made_progress = !in_vain.value_or(false);
-  std::optional<std::int64_t> cause;
-  if (!f.reads && end.cause != 0) cause = static_cast<std::int64_t>(end.cause);
-  f.number("cause", cause);
-  if constexpr (f.reads) end.cause = static_cast<std::uint64_t>(cause.value_or(0));
+  // Earlier versions did not know these.
+  f.optional("moved", end.is_moved, [&] { f.flag("moved", end.is_moved); });
+  f.optional("fence_ms", end.fence > milliseconds(0),
+             [&] { f.duration("fence_ms", end.fence, 0, for_ever.count()); });
+  f.optional("in_vain", !end.made_progress,
+             [&] { f.flag_for("in_vain", end.made_progress, false, true); });
+  f.optional("cause", end.cause != 0, [&] { f.number("cause", end.cause); });
 }
 
 // Of the error its class and its first problem.

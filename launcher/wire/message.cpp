@@ -312,16 +312,7 @@ void fields(auto& f, Described<LookAtRanks> auto& m) { f.flag("states", m.wants_
 
 void fields(auto& f, Described<RanksSeen> auto& m) {
   f.flag("has_states", m.has_states);
-  f.optional("touched_ms", m.touched.has_value(), [&] {
-    f.value_as(
-        "touched_ms", m.touched, [](const auto& touched) { return touched->count(); },
-        [](const json& value) {
-          constexpr milliseconds oldest = longest_heartbeat_age;
-          if (!value.is_number_unsigned() || value > oldest.count())
-            throw Malformed{"a heartbeat that cannot be"};
-          return std::optional(milliseconds(value.get<std::int64_t>()));
-        });
-  });
+  f.duration("touched_ms", m.touched, 0, milliseconds(longest_heartbeat_age).count());
   f.list("ranks", m.states, most_rank_states);
 }
 

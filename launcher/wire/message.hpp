@@ -195,7 +195,7 @@ struct Stop {
   bool operator==(const Stop&) const = default;
 };
 /// Say when a rank of the attempt has last touched its heartbeat file; `wants_states`: and what
-/// each rank does. Answered with RanksSeen, if its ranks were started, in 5 s at most.
+/// each rank does. Answered with RanksSeen, if its ranks were started, in 7 s at most.
 struct LookAtRanks {
   bool wants_states = false;
   AttemptId of = {};
