@@ -167,27 +167,6 @@ void Agent::handle(const agent_event::HostChecked& event) {
   take_actions(*attempt);
 }
 
-void Agent::receive(const message::Probe& m) {
-  AgentAttempt* attempt = find(m.of);
-  if (attempt == nullptr) return;
-  attempt->probe(m);
-  take_actions(*attempt);
-}
-
-void Agent::receive(const message::LookAtRanks& m) {
-  AgentAttempt* attempt = find(m.of);
-  if (attempt == nullptr) return;
-  attempt->look_at_ranks(m);
-  take_actions(*attempt);
-}
-
-void Agent::receive(const message::TakeLeases& m) {
-  AgentAttempt* attempt = find(m.of);
-  if (attempt == nullptr) return;
-  attempt->take_leases();
-  take_actions(*attempt);
-}
-
 // Leases belong to the trial: an earlier attempt must not release what a later one holds, nor what
 // processes of another attempt may still use.
 void Agent::receive(const message::DropLeases& m) {

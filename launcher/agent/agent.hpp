@@ -107,9 +107,9 @@ class Agent {
   /// Whether a message on this link comes from the current supervisor.
   bool is_heard(LinkId link);
   void receive(const message::Prepare& m);
-  void receive(const message::Probe& m);
-  void receive(const message::LookAtRanks& m);
-  void receive(const message::TakeLeases& m);
+  void receive(const message::Probe& m) { pass_to_attempt(m); }
+  void receive(const message::LookAtRanks& m) { pass_to_attempt(m); }
+  void receive(const message::TakeLeases& m) { pass_to_attempt(m); }
   void receive(const message::DropLeases& m);
   void receive(const message::Go& m);
   void receive(const message::Stop& m);

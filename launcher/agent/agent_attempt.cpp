@@ -138,7 +138,7 @@ void AgentAttempt::on(const agent_event::LeasesTried& event) {
   send_leases(event.blockers);
 }
 
-void AgentAttempt::probe(const message::Probe& m) {
+void AgentAttempt::on(const message::Probe& m) {
   if (state_ == AgentAttemptState::ready)
     act(agent_action::ProbeHosts{m.targets, m.is_thorough, of_});
 }
@@ -147,7 +147,7 @@ void AgentAttempt::on(const agent_event::HostsProbed& event) {
   if (state_ == AgentAttemptState::ready) send(message::Probed{event.results});
 }
 
-void AgentAttempt::take_leases() {
+void AgentAttempt::on(const message::TakeLeases&) {
   if (state_ != AgentAttemptState::ready) return;
   leases_.reset();
   act(agent_action::TakeLeases{of_});
@@ -301,7 +301,7 @@ void AgentAttempt::on(const agent_event::RanksMeasured& event) {
   }
 }
 
-void AgentAttempt::look_at_ranks(const message::LookAtRanks& m) {
+void AgentAttempt::on(const message::LookAtRanks& m) {
   if (has_processes()) act(agent_action::LookAtRanks{m.wants_states, of_});
 }
 

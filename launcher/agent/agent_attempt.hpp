@@ -76,12 +76,12 @@ class AgentAttempt {
   bool on(const agent_event::TreeKilled& event);
 
   /// These have an effect only until the ranks are told to start.
-  void probe(const message::Probe& m);
-  void take_leases();
+  void on(const message::Probe& m);
+  void on(const message::TakeLeases& m);
   void drop_leases();
   void go(const message::Go& m);
   /// Has an effect only while ranks run.
-  void look_at_ranks(const message::LookAtRanks& m);
+  void on(const message::LookAtRanks& m);
   /// Go came too late: the supervisor may already have declared these ranks dead, so none is
   /// started.
   void go_too_late(Instant now);
