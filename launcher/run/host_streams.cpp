@@ -223,13 +223,20 @@ void HostStreams::perform(const host_action::Sweep& action) {
   if (has_left_) return;
   const int host = action.host;
   drop_sweep(of(host).sweep);
-  std::optional<Goodbye> goodbye;
-  if (ends_lost_agents_) goodbye = Goodbye{epoch_, of(host).connection + 1};
-  of(host).sweep = std::make_unique<SweepDriver>(
-      SweepDriver::Ports{ports_.timers, ports_.transport},
-      std::vector<AbandonedHost>{{address_of(host), agent_key(task_id_, host)}}, sweep_limit,
-      [this, host] { swept(host); }, goodbye);
+  of(host).sweep = make_sweep(
+      host, sweep_limit, [this, host] { swept(host); }, ends_lost_agents_);
   of(host).sweep->start();
+}
+
+std::unique_ptr<SweepDriver> HostStreams::make_sweep(int host, milliseconds limit,
+                                                     std::function<void()> on_over,
+                                                     bool says_goodbye) {
+  std::optional<Goodbye> goodbye;
+  if (says_goodbye) goodbye = Goodbye{epoch_, of(host).connection + 1};
+  return std::make_unique<SweepDriver>(
+      SweepDriver::Ports{ports_.timers, ports_.transport},
+      std::vector<AbandonedHost>{{address_of(host), agent_key(task_id_, host)}}, limit,
+      std::move(on_over), goodbye);
 }
 
 void HostStreams::drop_sweep(std::unique_ptr<SweepDriver>& sweep) {
@@ -478,20 +485,15 @@ void HostStreams::await_leaving(int host) {
 // What was sent on a stream that was broken may arrive much later, or never once this process is
 // gone: an agent that has not heard would hold its leases for the whole reconnect window.
 void HostStreams::leaves_late(int host) {
-  const auto found = leaving_.find(host);
-  if (found == leaving_.end()) return;
   if (!of(host).was_away) return has_left(host);
-  Leaving& leaving = found->second;
+  Leaving& leaving = leaving_.at(host);
   leaving.patience.reset();
-  leaving.sweep = std::make_unique<SweepDriver>(
-      SweepDriver::Ports{ports_.timers, ports_.transport},
-      std::vector<AbandonedHost>{{address_of(host), agent_key(task_id_, host)}}, late_leave_limit,
-      [this, host] {
-        const auto& answers = leaving_.at(host).sweep->answers();
-        if (verdict_of(answers) == SweepVerdict::clean) of(host).presence = Presence::nothing;
-        has_left(host);
-      },
-      Goodbye{epoch_, of(host).connection + 1});
+  const auto on_over = [this, host] {
+    const auto& answers = leaving_.at(host).sweep->answers();
+    if (verdict_of(answers) == SweepVerdict::clean) of(host).presence = Presence::nothing;
+    has_left(host);
+  };
+  leaving.sweep = make_sweep(host, late_leave_limit, on_over, true);
   leaving.sweep->start();
 }
 

@@ -218,6 +218,8 @@ class HostStreams {
   void attach(int host);
   void reopened(int host, const LinkInfo& info);
   void swept(int host);
+  std::unique_ptr<SweepDriver> make_sweep(int host, milliseconds limit,
+                                          std::function<void()> on_over, bool says_goodbye);
   void drop_sweep(std::unique_ptr<SweepDriver>& sweep);
   bool is_known(AttemptId of) const;
   bool is_over(AttemptId of) const;
