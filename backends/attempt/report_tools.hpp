@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -24,7 +25,7 @@ class ReportTools {
 
  private:
   bool is_there(const char* name) const;
-  Result<void> write(const char* name, const std::string& text);
+  Result<void> add(const char* name, const std::function<Result<void>()>& make) const;
 
   const HostDirectory& directory_;
   const std::string key_;

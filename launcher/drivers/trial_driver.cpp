@@ -189,7 +189,7 @@ RunOutcome TrialDriver::outcome(std::optional<int> signal) const {
   RunOutcome outcome = run_ ? run_->outcome() : RunOutcome();
   outcome.ranks.resize(trial().ranks.size());
   if (signal) interrupt(outcome, *signal);
-  if ((end_ == Sequel::no_progress || end_ == Sequel::same_cause) && outcome.cause) {
+  if (end_ && is_in_vain(*end_) && outcome.cause) {
     Failure& cause = *outcome.cause;
     cause.error = make_error(ErrorClass::no_progress,
                              no_help_text(*end_, cause.error.diagnostics.front().message));

@@ -19,9 +19,7 @@ void HangWatch::end() {
 }
 
 void HangWatch::missed(nanoseconds time, Instant now) {
-  if (!last_) return;
-  const Instant later = std::min(*last_ + std::max(time, nanoseconds(0)), now);
-  last_ = std::max(*last_, later);
+  if (last_) last_ = std::min(*last_ + std::max(time, nanoseconds(0)), now);
 }
 
 void HangWatch::postpone(Instant until) {

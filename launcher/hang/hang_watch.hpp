@@ -19,7 +19,7 @@ class HangWatch {
   struct Rules {
     milliseconds timeout{0};       ///< `hang_timeout`; 0: a trial may be silent for ever
     milliseconds notice{600'000};  ///< a person is told once of a silence of this length
-    /// How long the answers of hosts are waited for. An agent takes 5 s at most.
+    /// How long the answers of hosts are waited for. An agent takes 7 s at most.
     milliseconds answer_limit{8'000};
   };
   enum class Step {

@@ -38,7 +38,7 @@ class EndReader {
     if (over_->why == Sequel::succeeded) return succeed(task);
     if (over_->why == Sequel::stopped) return stop(task);
     task.state = TaskState::failed;
-    if (over_->why == Sequel::no_progress || over_->why == Sequel::same_cause) return vain(task);
+    if (is_in_vain(over_->why)) return vain(task);
     const int code = over_->end ? over_->end->exit_code : 0;
     if (code != 0) task.exit_code = code;
     const ErrorClass unknown = code != 0 ? ErrorClass::worker : ErrorClass::host;

@@ -69,6 +69,10 @@ AttemptEnd end_of(const RunOutcome& outcome) {
   return end;
 }
 
+bool is_in_vain(Sequel sequel) {
+  return sequel == Sequel::no_progress || sequel == Sequel::same_cause;
+}
+
 std::string no_help_text(Sequel why, const std::string& cause) {
   const char* const what = why == Sequel::same_cause
                                ? "the last two attempts failed alike and came to nothing "

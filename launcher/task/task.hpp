@@ -57,7 +57,9 @@ enum class Sequel {
 };
 /// "restart", "succeeded", "no_restarts_left", ...
 std::string_view to_string(Sequel sequel);
-/// For a task that has ended as `no_progress` or `same_cause`, with the cause of its last attempt.
+/// `no_progress` or `same_cause`: restarting does not help.
+bool is_in_vain(Sequel sequel);
+/// For a task that has ended so, with the cause of its last attempt.
 std::string no_help_text(Sequel why, const std::string& cause);
 /// What follows an attempt after `restarts` restarts that count; `is_stopped`: the user has stopped
 /// the task.

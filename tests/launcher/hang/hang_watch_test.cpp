@@ -18,6 +18,15 @@ RankState state_of(int rank) {
 
 message::RanksSeen untouched() { return {}; }
 
+// Of a host that is asked about heartbeats at 60 s, its timeout.
+HangWatch asked_watch() {
+  HangWatch watch({.timeout = 60s});
+  watch.begin(0s);
+  REQUIRE(watch.next(60s) == Step::ask);
+  watch.asked({0}, 60s);
+  return watch;
+}
+
 }  // namespace
 
 TEST_CASE("ranks hang when nothing has come for the timeout and no heartbeat file is newer") {
@@ -70,10 +79,7 @@ TEST_CASE("a touched heartbeat file is progress at the moment of the touch") {
 }
 
 TEST_CASE("a heartbeat counts also if the answer comes late") {
-  HangWatch watch({.timeout = 60s});
-  watch.begin(0s);
-  REQUIRE(watch.next(60s) == Step::ask);
-  watch.asked({0}, 60s);
+  HangWatch watch = asked_watch();
   REQUIRE(watch.next(68s) == Step::ask_states);
   watch.asked({0}, 68s);
   CHECK_FALSE(watch.answered(0, {false, milliseconds(9s), {}}, 69s));
@@ -97,10 +103,7 @@ TEST_CASE("time in which nothing could have come does not count") {
 }
 
 TEST_CASE("after the end nothing counts any more") {
-  HangWatch watch({.timeout = 60s});
-  watch.begin(0s);
-  REQUIRE(watch.next(60s) == Step::ask);
-  watch.asked({0}, 60s);
+  HangWatch watch = asked_watch();
   watch.end();
   CHECK_FALSE(watch.answered(0, {false, milliseconds(1s), {}}, 61s));
   CHECK_FALSE(watch.next_deadline().has_value());

@@ -41,6 +41,22 @@ RankState state_of(int rank, const std::string& letter) {
   return state;
 }
 
+// The bench's ranks are silent for their time, and these are their states.
+void hang(RunBench& b, const std::vector<std::string>& letters) {
+  pass(b, 60s);
+  b.say(0, message::RanksSeen{});
+  b.say(1, message::RanksSeen{});
+  b.say(0, message::RanksSeen{true, {}, {state_of(0, letters[0]), state_of(1, letters[1])}});
+  b.say(1, message::RanksSeen{true, {}, {state_of(2, letters[2])}});
+}
+
+// All ranks were stopped.
+void end(RunBench& b) {
+  for (const int rank : {0, 1, 2}) b.ended(rank, std::nullopt, true);
+  b.finished(0);
+  b.finished(1);
+}
+
 }  // namespace
 
 TEST_CASE("silent ranks are looked at before they are stopped, and the odd one is the cause") {
@@ -60,9 +76,7 @@ TEST_CASE("silent ranks are looked at before they are stopped, and the odd one i
   CHECK(b.told<message::Stop>() == std::vector{0, 1});
   REQUIRE(b.has<run_action::Hangs>());
   CHECK(b.all<run_action::Hangs>()[0].report.states.size() == 3);
-  for (const int rank : {0, 1, 2}) b.ended(rank, std::nullopt, true);
-  b.finished(0);
-  b.finished(1);
+  end(b);
   CHECK(b.cause() ==
         "rank 2 on h1, unlike the others: python3 is stopped by a signal (SIGSTOP); nothing has "
         "come from any rank for 60 s (hang_timeout)");
@@ -74,14 +88,8 @@ TEST_CASE("silent ranks are looked at before they are stopped, and the odd one i
 TEST_CASE("ranks that all do the same blame no host") {
   RunBench b = silent_bench(60s);
   b.start();
-  pass(b, 60s);
-  b.say(0, message::RanksSeen{});
-  b.say(1, message::RanksSeen{});
-  b.say(0, message::RanksSeen{true, {}, {state_of(0, "S"), state_of(1, "S")}});
-  b.say(1, message::RanksSeen{true, {}, {state_of(2, "S")}});
-  for (const int rank : {0, 1, 2}) b.ended(rank, std::nullopt, true);
-  b.finished(0);
-  b.finished(1);
+  hang(b, {"S", "S", "S"});
+  end(b);
   CHECK(b.cause() == "nothing has come from any rank for 60 s (hang_timeout), and all do the same");
   CHECK(b.outcome().cause->host == -1);
 }
@@ -123,14 +131,8 @@ TEST_CASE("the silence of a host that is out of reach does not count") {
 TEST_CASE("a rank that does otherwise than most is named, and its host not blamed") {
   RunBench b = silent_bench(60s);
   b.start();
-  pass(b, 60s);
-  b.say(0, message::RanksSeen{});
-  b.say(1, message::RanksSeen{});
-  b.say(0, message::RanksSeen{true, {}, {state_of(0, "S"), state_of(1, "S")}});
-  b.say(1, message::RanksSeen{true, {}, {state_of(2, "R")}});
-  for (const int rank : {0, 1, 2}) b.ended(rank, std::nullopt, true);
-  b.finished(0);
-  b.finished(1);
+  hang(b, {"S", "S", "R"});
+  end(b);
   CHECK(
       b.cause() ==
       "rank 2 on h1, unlike the others: python3 computes; nothing has come from any rank for 60 s "
