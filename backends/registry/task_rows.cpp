@@ -89,17 +89,18 @@ bool update_where(SQLite::Database& database, const TaskRecord& task, UnixMillis
                   std::string_view condition) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   SQLite::Statement update(
-      database,
-      fmt::format("UPDATE task SET hosts = ?, state = ?, started = ?, ended = ?, restarts = ?, "
-                  "exit_code = ?, error_class = ?, cause = ?, context_sha256 = ?, "
-                  "context_files = ?, context_bytes = ?, ranks = ?, launcher_pid = ?, "
-                  "updated = ? "
-                  "WHERE id = ? AND {}",
-                  condition));
-  Binder(update) << task.hosts << to_string(task.state) << task.started << task.ended
-                 << task.restarts << task.exit_code << task.error_class << task.cause
-                 << task.context.sha256 << task.context.files << task.context.bytes
-                 << ranks_to_json(task.ranks) << task.launcher_pid << now << task.id;
+      database, fmt::format("UPDATE task SET slots = ?, hosts = ?, world_size = ?, state = ?, "
+                            "started = ?, ended = ?, restarts = ?, "
+                            "exit_code = ?, error_class = ?, cause = ?, context_sha256 = ?, "
+                            "context_files = ?, context_bytes = ?, ranks = ?, launcher_pid = ?, "
+                            "updated = ? "
+                            "WHERE id = ? AND {}",
+                            condition));
+  Binder(update) << task.slots << task.hosts << task.world_size << to_string(task.state)
+                 << task.started << task.ended << task.restarts << task.exit_code
+                 << task.error_class << task.cause << task.context.sha256 << task.context.files
+                 << task.context.bytes << ranks_to_json(task.ranks) << task.launcher_pid << now
+                 << task.id;
   if (update.exec() != 1) return false;
   write_attempts(database, task);
   transaction.commit();

@@ -151,6 +151,11 @@ void add_request(CLI::App& command, RequestFlags& flags) {
   command.add_flag("--allow-busy", flags.allow_busy,
                    "Take GPUs although processes outside of train compute on them");
   command
+      .add_option("--spare", flags.spare_hosts,
+                  "How many other hosts may replace ones that fail; default: all")
+      ->type_name("N")
+      ->check(whole_number(0, most_workers));
+  command
       .add_option("--context", flags.context,
                   "Send this directory to the hosts; ranks start in a copy of it")
       ->type_name("DIR")

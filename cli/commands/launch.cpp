@@ -99,7 +99,7 @@ TaskRecord new_task(const Request& request, const Plan& plan, const SqliteTaskSt
   task.outlives_ms = outlives_ms_of(plan.experiment);
   task.log_limit = plan.experiment.log_limit;
   task.hosts = recorded_names(recorded_hosts(request.inventory, plan));
-  if (!plan.trials) task.ranks = planned_ranks(plan.trial, task.log_directory);
+  if (!plan.trials) record_place(task, plan.trial);
   return task;
 }
 
@@ -452,7 +452,7 @@ void add_launch(CLI::App& app, Choice& choice) {
   command->add_flag("-d,--detach", flags->detach,
                     "Return once the ranks have started; print the task's id");
   command->footer(command->get_footer() +
-                  "\n\n"
+                  "\n"
                   "Examples:\n"
                   "  train launch -d experiment.yaml -H gpu-a:8,gpu-b:8 --max-runtime 90m\n"
                   "  train launch -n 4 -e OMP_NUM_THREADS=2 -- python3 train.py --epochs 3");

@@ -96,6 +96,7 @@ ReportLog read_log(const WantedLog& wanted, const LogDirectory& directory, std::
 std::vector<WantedLog> logs_of_ranks(const TaskRecord& task, const RankRecord* culprit) {
   std::vector<WantedLog> wanted;
   for (const RankRecord& rank : task.ranks) {
+    if (rank.host.empty()) continue;
     const std::string ended = how_ended(rank);
     wanted.push_back({&task, &rank, std::nullopt, ended == "-" ? "" : ended, &rank == culprit});
   }

@@ -9,14 +9,15 @@
 namespace train {
 
 MeasureRecord::MeasureRecord(Timers& timers, TaskRecorder& recorder, EventTime& time, Files files,
-                             const Trial& trial, Print print)
+                             const Trial& trial, int ranks, Print print)
     : timers_(timers),
       recorder_(recorder),
       time_(time),
       files_(std::move(files)),
       trial_(trial),
+      ranks_(ranks),
       print_(std::move(print)),
-      sampler_(static_cast<int>(trial.ranks.size())) {}
+      sampler_(ranks) {}
 
 TaskHooks MeasureRecord::recording(TaskHooks hooks, int attempt, bool is_resumed) {
   attempt_ = attempt;
@@ -47,7 +48,7 @@ TaskHooks MeasureRecord::recording(TaskHooks hooks, int attempt, bool is_resumed
 void MeasureRecord::begin(int attempt) {
   attempt_ = attempt;
   begun_ = timers_.now();
-  sampler_ = UsageSampler(static_cast<int>(trial_.ranks.size()));
+  sampler_ = UsageSampler(ranks_);
   start_ = AttemptStart{attempt, time_.now_ms().count(), {}};
   for (const PlannedHost& planned : trial_.hosts) start_->hosts.push_back({planned.host.name, {}});
 }

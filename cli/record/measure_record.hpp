@@ -26,9 +26,10 @@ class MeasureRecord {
   };
   using Print = std::function<void(const TerminalText& said)>;
 
-  /// All references must outlive this object, and this object the work of the recorder.
+  /// All references must outlive this object, and this object the work of the recorder. `ranks`: no
+  /// attempt has more.
   MeasureRecord(Timers& timers, TaskRecorder& recorder, EventTime& time, Files files,
-                const Trial& trial, Print print);
+                const Trial& trial, int ranks, Print print);
 
   /// The same hooks, which also record. `attempt` is the one that begins now, or is resumed: of
   /// that the start is not recorded.
@@ -48,6 +49,7 @@ class MeasureRecord {
   EventTime& time_;
   const Files files_;
   const Trial& trial_;
+  const int ranks_;
   Print print_;
   int attempt_ = 0;
   Instant begun_{0};

@@ -104,6 +104,8 @@ ExperimentOverrides overrides_of(const RequestFlags& flags) {
                                 .defaults = flags.defaults};
   if (!flags.engine.empty()) overrides.settings.push_back("engine=" + flags.engine);
   if (flags.allow_busy) overrides.settings.emplace_back("allow_busy=true");
+  if (flags.spare_hosts)
+    overrides.settings.push_back(fmt::format("spare_hosts={}", *flags.spare_hosts));
   if (flags.config.empty() && flags.fills_hosts) overrides.workers = 1;
   return overrides;
 }

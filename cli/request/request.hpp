@@ -35,6 +35,7 @@ struct RequestFlags : HostFlags {
   std::optional<std::uint64_t> global_batch;  ///< --batch
   std::optional<std::string> max_runtime;     ///< --max-runtime
   bool allow_busy = false;                    ///< --allow-busy
+  std::optional<std::int64_t> spare_hosts;    ///< --spare
   std::vector<std::string> settings;          ///< --set, in order
   EnvironmentFlags environment;               ///< --env, --env-file and --secret
   std::vector<std::string> command;           ///< after `--`

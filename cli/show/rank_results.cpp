@@ -30,6 +30,7 @@ constexpr std::array<bool, column_count> is_number = {true, false, false, false,
 }  // namespace
 
 std::string how_ended(const RankRecord& rank) {
+  if (rank.host.empty()) return "not part of the last attempt";
   std::string text = "-";
   if (rank.exit_code) text = fmt::format("exit {}", *rank.exit_code);
   if (rank.signal) text = signal_name(*rank.signal);
@@ -75,7 +76,8 @@ std::string hosts_text(const RankRow& row) {
   std::vector<std::string> hosts;
   for (const RankRecord* rank = row.first; rank != row.end; ++rank)
     if (hosts.empty() || hosts.back() != rank->host) hosts.push_back(rank->host);
-  return escaped(hosts.size() == 1 ? hosts.front() : summarize_hosts(hosts, 3));
+  if (hosts.size() > 1) return escaped(summarize_hosts(hosts, 3));
+  return hosts.front().empty() ? "-" : escaped(hosts.front());
 }
 
 std::string slots_text(const RankRow& row) {

@@ -44,7 +44,8 @@ PictureRow row_of(const RankRecord* first, const RankRecord* end) {
 
 ClusterPicture draw_task(const std::vector<RankRecord>& ranks, std::size_t most_rows) {
   std::vector<PictureRow> rows;
-  const RankRecord* const end = ranks.data() + ranks.size();
+  const RankRecord* end = ranks.data() + ranks.size();
+  while (end != ranks.data() && (end - 1)->host.empty()) --end;
   for (const RankRecord* first = ranks.data(); first != end;) {
     const RankRecord* const next = std::find_if(
         first, end, [first](const RankRecord& rank) { return rank.host != first->host; });

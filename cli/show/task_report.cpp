@@ -77,7 +77,7 @@ ReportHead head_of(const ReportSource& source, UnixMillis now) {
   add_fact(head, "restarts", std::to_string(task.restarts));
   add_fact(head, "hosts", summarized_names(task.hosts));
   add_fact(head, "slots", task.slots);
-  add_fact(head, "ranks", std::to_string(task.world_size));
+  add_fact(head, "ranks", ranks_text(task));
   add_fact(head, "user", task.user);
   add_fact(head, "directory", task.working_directory, true);
   add_fact(head, "context", task.context.directory, true);
@@ -142,7 +142,7 @@ ReportTable ranks_table(const ReportSource& source, const std::set<std::string>&
     if (!rank.oom.empty()) ended += "; " + rank.oom;
     if (!rank.core.empty()) ended += "; " + rank.core;
     return std::vector<ReportCell>{
-        {std::to_string(rank.rank), rank.rank},         {rank.host},
+        {std::to_string(rank.rank), rank.rank},         {rank.host.empty() ? "-" : rank.host},
         {rank.slots.empty() ? "-" : rank.slots},        {rank.cpus.empty() ? "-" : rank.cpus},
         figure_cell(rank.cpu_ms, format_duration),      figure_cell(rank.memory, memory_use_text),
         figure_cell(rank.memory_peak, memory_use_text), {std::move(ended)},

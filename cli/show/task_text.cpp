@@ -79,7 +79,7 @@ std::string head_of(const TaskRecord& task, const std::vector<RecordedEvent>& ev
   text += fmt::format(
       "slots      {}\nhosts      {}\nranks      {}\nuser       {}\ncreated    {}\n"
       "started    {}\nelapsed    {}\n",
-      task.slots, escaped(summarized_names(task.hosts)), task.world_size, escaped(task.user),
+      task.slots, escaped(summarized_names(task.hosts)), ranks_text(task), escaped(task.user),
       local_time(task.created), task.started ? local_time(*task.started) : "-",
       elapsed_text(task, now));
   text += metrics_line(task);

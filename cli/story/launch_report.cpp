@@ -11,6 +11,7 @@
 #include "config_schema/text/duration.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/plan/summaries.hpp"
+#include "launcher/plan/trial_place.hpp"
 
 namespace train {
 
@@ -233,18 +234,22 @@ std::string recorded_names(const std::vector<Host>& hosts) {
   return names;
 }
 
-std::vector<RankRecord> planned_ranks(const Trial& trial, const std::string& log_directory,
-                                      int attempt) {
-  std::vector<RankRecord> ranks;
-  for (const PlannedRank& rank : trial.ranks)
-    ranks.push_back({rank.rank,
-                     trial.hosts[rank.host].host.name,
-                     fmt::format("{}", fmt::join(rank.slots, ",")),
-                     {},
-                     {},
-                     false,
-                     rank_log_file(log_directory, rank.rank, attempt)});
-  return ranks;
+// Ranks that the attempt lacks stay in the record: there are logs of earlier attempts.
+void record_place(TaskRecord& task, const Trial& trial, int attempt) {
+  task.hosts = recorded_names(trial_hosts(trial));
+  task.slots = to_string(trial.slots);
+  const int ranks = std::max(most_ranks(task), trial.world_size);
+  task.world_size = trial.world_size;
+  task.ranks.assign(static_cast<std::size_t>(ranks), {});
+  for (int rank = 0; rank < ranks; ++rank) {
+    RankRecord& record = task.ranks[static_cast<std::size_t>(rank)];
+    record.rank = rank;
+    record.log_file = rank_log_file(task.log_directory, rank, attempt);
+    if (rank >= trial.world_size) continue;
+    const PlannedRank& planned = trial.ranks[static_cast<std::size_t>(rank)];
+    record.host = trial.hosts[planned.host].host.name;
+    record.slots = fmt::format("{}", fmt::join(planned.slots, ","));
+  }
 }
 
 void record_binding(RankRecord& record, const std::vector<int>& cpus) {

@@ -27,9 +27,9 @@ TerminalText describe_leftovers(const RunOutcome& outcome, const Trial& trial,
 
 /// The names of hosts as a record of a task has them.
 std::string recorded_names(const std::vector<Host>& hosts);
-/// The records of the ranks of a trial before it starts, with the log files of this attempt.
-std::vector<RankRecord> planned_ranks(const Trial& trial, const std::string& log_directory,
-                                      int attempt = 0);
+/// Writes where this attempt of a task with one trial is to run into its record: hosts, slots, and
+/// ranks with their log files.
+void record_place(TaskRecord& task, const Trial& trial, int attempt = 0);
 /// Writes the CPUs that a rank is bound to into its record.
 void record_binding(RankRecord& record, const std::vector<int>& cpus);
 /// Writes the resource usage of a rank into its record.

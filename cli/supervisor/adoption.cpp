@@ -136,9 +136,9 @@ Result<void> Adoption::plan_elsewhere() {
   if (!plan) return tl::make_unexpected(plan.error());
   plan_ = std::move(*plan);
   hosts_ = task_hosts(request_.inventory, *plan_);
-  if (plan_->trial.world_size != task_.world_size)
+  if (plan_->trial.world_size != most_ranks(task_))
     return cannot(task_, fmt::format("it began with {}, and would go on with {}",
-                                     counted(task_.world_size, "rank"), plan_->trial.world_size));
+                                     counted(most_ranks(task_), "rank"), plan_->trial.world_size));
   if (!is_search(task_)) return {};
   auto experiment = experiment_again(request_);
   if (!experiment) return tl::make_unexpected(experiment.error());
@@ -161,7 +161,7 @@ Result<void> Adoption::record_place() {
   task_.hosts = recorded_names(hosts);
   if (!search_) {
     task_.restarts = resume_->replay.first().task.attempt();
-    task_.ranks = planned_ranks(plan_->trial, task_.log_directory, task_.restarts);
+    train::record_place(task_, plan_->trial, task_.restarts);
   }
   if (!task_.attempts.empty() && !task_.attempts.back().ended) {
     task_.attempts.back().ended = now_on_the_wall();
@@ -221,10 +221,12 @@ Result<void> Adoption::follow_moves(const Replay& known) {
     if (!trial) return cannot(task_, "its ranks are at no place that they can have");
     plan_->trial = std::move(*trial);
   }
-  const std::string hosts = recorded_names(trial_hosts(plan_->trial));
-  if (hosts == task_.hosts) return {};
-  task_.hosts = hosts;
-  task_.ranks = planned_ranks(plan_->trial, task_.log_directory, known.first().attempt);
+  if (recorded_names(trial_hosts(plan_->trial)) != task_.hosts ||
+      plan_->trial.world_size != task_.world_size) {
+    const std::string slots = task_.slots;
+    train::record_place(task_, plan_->trial, known.first().attempt);
+    if (stop_signal_) task_.slots = slots;  // its plan has none
+  }
   return {};
 }
 
@@ -261,7 +263,7 @@ Result<void> Adoption::take_logs(const Replay& known, const std::vector<JournalE
 template <class Logs>
 std::shared_ptr<Logs> Adoption::make_logs() {
   auto logs =
-      std::make_shared<Logs>(task_.log_directory, task_.world_size, plan_->experiment.log_limit);
+      std::make_shared<Logs>(task_.log_directory, most_ranks(task_), plan_->experiment.log_limit);
   logs_ = logs;
   return logs;
 }
@@ -272,8 +274,14 @@ TrialLeft Adoption::left_of(AttemptId of, std::vector<std::uint64_t> positions) 
   const std::string directory =
       search_ ? trial_log_directory(task_.log_directory, of.trial) : task_.log_directory;
   TrialLeft left{
-      std::move(positions), last_output(directory, task_.world_size, of.attempt, experiment), {}};
+      std::move(positions), last_output(directory, most_ranks(task_), of.attempt, experiment), {}};
   if (search_) return left;
+  // Its logs are for the ranks of any attempt, and it may have fewer.
+  const int ranks = most_ranks(task_);
+  const std::ptrdiff_t missing = std::max(0, ranks - plan_->trial.world_size);
+  const auto end_of_output = left.positions.begin() + ranks;
+  left.positions.erase(left.positions.end() - missing, left.positions.end());
+  left.positions.erase(end_of_output - missing, end_of_output);
   for (const AttemptRecord& attempt : task_.attempts)
     if (attempt.number == of.attempt)
       left.known_matches = recorded_matches(attempt, experiment.log_policies);

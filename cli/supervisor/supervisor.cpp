@@ -43,6 +43,7 @@
 #include "cli/surroundings/time_text.hpp"
 #include "cli/terminal/talk.hpp"
 #include "config_schema/hosts/host_fold.hpp"
+#include "config_schema/text/text.hpp"
 #include "launcher/drivers/replaced_hosts.hpp"
 #include "launcher/drivers/spare_hosts.hpp"
 #include "launcher/rendezvous/rank_environment.hpp"
@@ -186,11 +187,11 @@ class Supervisor {
       files->logs = s_.logs;
       if (s_.search != nullptr) return [] {};
       return [files, directory = task.log_directory, attempt = s_.resume->replay.first().attempt,
-              ranks = task.world_size] {
+              ranks = most_ranks(task)] {
         files->earlier_errors = last_errors(directory, attempt, ranks);
       };
     }
-    const auto first = std::make_shared<AttemptLogs>(task.log_directory, task.world_size,
+    const auto first = std::make_shared<AttemptLogs>(task.log_directory, most_ranks(task),
                                                      s_.plan.experiment.log_limit);
     files->logs = first;
     if (s_.search != nullptr)
@@ -224,18 +225,27 @@ class Supervisor {
         keep_task_hosts(*s_.store, s_.task.id, first_hosts(furthest_), s_.task.working_directory));
     const std::string before = summarize_hosts(host_names(s_.plan.trial));
     const std::string now = summarize_hosts(host_names(next.trial));
-    const int attempt = driver_->task().attempt();
-    if (now == before)
-      print(terminal_text("attempt {}: on other slots of {}", attempt, now));
-    else
-      print(terminal_text("attempt {}: on {} instead of {}", attempt, now, before));
+    const std::string where = now == before ? fmt::format("on other slots of {}", now)
+                                            : fmt::format("on {} instead of {}", now, before);
+    print(terminal_text("attempt {}: {}{}", driver_->task().attempt(), where, words_on_size(next)));
+  }
+  // Empty if it has as many ranks as the attempt before.
+  std::string words_on_size(const Plan& next) const {
+    if (next.trial.world_size == s_.plan.trial.world_size) return {};
+    std::string words =
+        fmt::format(", with {} instead of {}", counted(next.trial.world_size, "rank"),
+                    s_.plan.trial.world_size);
+    const auto& batch = next.trial.global_batch_size;
+    if (batch && next.trial.batch_sum != batch)
+      words +=
+          fmt::format("; they share {} samples of the batch of {}", *next.trial.batch_sum, *batch);
+    return words;
   }
 
   // A launcher that dies before this is recorded has left it in the journal.
   void move_to(const Plan& next) {
     s_.plan.trial = next.trial;
-    s_.task.hosts = recorded_names(trial_hosts(next.trial));
-    s_.task.ranks = planned_ranks(next.trial, s_.task.log_directory, driver_->task().attempt());
+    record_place(s_.task, next.trial, driver_->task().attempt());
     for (const int host : driver_->unsettled_hosts()) end_on(host);
   }
 
@@ -474,7 +484,7 @@ class Supervisor {
   // `positions` has the ends of the output logs first, then those of the metrics logs.
   void count_reports(int attempt, const std::vector<std::uint64_t>& positions) {
     adopted_logs_.emplace(loop_, s_.task, [this](const TerminalText& said) { print(said); });
-    const auto metrics = positions.begin() + s_.task.world_size;
+    const auto metrics = positions.begin() + s_.plan.trial.world_size;
     adopted_logs_->count_reports(
         attempt, {{metrics, positions.end()}, {positions.begin(), metrics}},
         s_.plan.experiment.metrics.patterns,
@@ -531,7 +541,7 @@ class Supervisor {
       measures_.emplace(
           loop_, recorder_, time_,
           MeasureRecord::Files{s_.store->usage_file(s_.task.id), s_.store->starts_file(s_.task.id)},
-          plan.trial, [this](const TerminalText& said) { print(said); });
+          plan.trial, most_ranks(s_.task), [this](const TerminalText& said) { print(said); });
       hooks = measures_->recording(std::move(hooks), first_attempt, s_.resume.has_value());
     }
     if (const auto made = make_search(); !made) return not_run(plan.trial, made.error());
@@ -616,10 +626,14 @@ class Supervisor {
     };
   }
 
-  // Made when it is first needed: it has all hosts of the inventory.
+  // Made when it is first needed: there may be many hosts.
   SpareHosts& spares() {
     if (spares_) return *spares_;
-    spares_.emplace(s_.request.inventory, s_.request.occupancy);
+    std::set<std::string> names;
+    for (const Host& host : s_.hosts) names.insert(host.name);
+    usable_ = s_.request.inventory;
+    std::erase_if(usable_.hosts, [&](const Host& host) { return !names.contains(host.name); });
+    spares_.emplace(usable_, s_.request.occupancy, most_ranks(s_.task));
     for (const LeftOutHost& each : left_out_) spares_->exclude(each.host, each.why);
     return *spares_;
   }
@@ -657,7 +671,7 @@ class Supervisor {
   std::size_t shown_ranks() const {
     if (prefix_of(s_) == RankOutput::Prefix::trial) return 0;
     std::size_t count = 0;
-    for (int rank = 0; rank < s_.task.world_size; ++rank) count += s_.tee.shows(rank) ? 1 : 0;
+    for (int rank = 0; rank < most_ranks(s_.task); ++rank) count += s_.tee.shows(rank) ? 1 : 0;
     return count;
   }
 
@@ -754,8 +768,8 @@ class Supervisor {
 
   static RankOutput::Prefix prefix_of(const SupervisedTask& task) {
     if (task.search == nullptr) return RankOutput::Prefix::rank;
-    return task.task.world_size == 1 ? RankOutput::Prefix::trial
-                                     : RankOutput::Prefix::trial_and_rank;
+    return most_ranks(task.task) == 1 ? RankOutput::Prefix::trial
+                                      : RankOutput::Prefix::trial_and_rank;
   }
 
   SupervisedTask& s_;
@@ -776,6 +790,7 @@ class Supervisor {
   std::optional<SearchStory> search_story_;
   std::optional<LiveStatus> live_status_;
   std::optional<AdoptedLogs> adopted_logs_;
+  HostInventory usable_;  ///< for these:
   std::optional<SpareHosts> spares_;
   std::vector<LeftOutHost> left_out_;  ///< by the launcher before this one
   ReplacedHosts replaced_{{loop_, transports_}, last_goodbye};

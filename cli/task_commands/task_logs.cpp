@@ -126,7 +126,8 @@ Result<std::set<int>> ranks_by_host(const TaskLogsFlags& flags, const TaskRecord
   std::vector<std::string> known;
   std::set<std::string> known_in_lower_case;
   for (const RankRecord& rank : task.ranks)
-    if (known.empty() || known.back() != rank.host) known.push_back(rank.host);
+    if (!rank.host.empty() && (known.empty() || known.back() != rank.host))
+      known.push_back(rank.host);
   for (const std::string& name : known) known_in_lower_case.insert(to_lower(name));
   std::set<std::string> wanted;
   for (const std::string& name : *names) {

@@ -89,6 +89,7 @@ class ExperimentReader {
   void read_written();
   void read_batch();
   void read_values();
+  void check_moves();
   void read_gpu_wait();
   void read_stop();
 
@@ -295,6 +296,7 @@ void ExperimentReader::read_values() {
                                                  : fields_.duration("on_launcher_loss");
   }
   config_.blame_limit = static_cast<int>(fields_.integer("blame_limit").value_or(2));
+  config_.spare_hosts = fields_.integer("spare_hosts");
   if (fields_.wrote("hang_timeout")) config_.hang_timeout = fields_.duration("hang_timeout");
   config_.hang_stacks = fields_.boolean("hang_stacks");
   config_.max_no_progress = static_cast<int>(fields_.integer("max_no_progress").value_or(0));
@@ -332,6 +334,19 @@ void ExperimentReader::read_values() {
                 "'max_restarts' is 0 here where Determined's default is 5");
 }
 
+// Hosts of a job are Slurm's, and a search moves its trials among all hosts.
+void ExperimentReader::check_moves() {
+  for (const char* path : {"min_slots_per_trial", "spare_hosts"}) {
+    const GivenValue* given = fields_.given(path);
+    std::string_view where;
+    if (config_.max_restarts == 0) where = "without 'max_restarts'";
+    if (config_.search_config) where = "in a search";
+    if (config_.engine == Engine::slurm) where = "in a job of Slurm";
+    if (given && !where.empty())
+      found_.warn(given->place, path, fmt::format("'{}' has no effect {}", path, where));
+  }
+}
+
 // The tree with only the plain hyperparameters.
 YamlNodePtr ExperimentReader::without_searched(const YamlNodePtr& root) {
   constexpr std::string_view key = "hyperparameters";
@@ -359,6 +374,8 @@ Result<ExperimentConfig> ExperimentReader::read(const YamlNodePtr& root, Diagnos
   read_batch();
   read_values();
   read_search(fields_, hyperparameters_, found_, config_);
+  read_least_workers(fields_, overrides_.workers.has_value(), found_, config_);
+  check_moves();
   read_environment(fields_, overrides_.environment, found_, config_);
   read_context(fields_, found_, config_);
   check_experiment_rules(fields_, hyperparameters_, found_);

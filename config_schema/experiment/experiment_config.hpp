@@ -214,6 +214,9 @@ struct ExperimentConfig {
   WorkerNeeds needs;         ///< of each worker
   Quantity slots;            ///< of the trial: workers x needs.slots
   bool counts_slots = true;  ///< the request counts slots (slots_per_trial, -n), else workers
+  /// With how few workers the trial may go on where hosts have failed (`min_slots_per_trial`), less
+  /// than `workers`; 0: with all of them alone.
+  int least_workers = 0;
   PlacementPolicy placement = PlacementPolicy::automatic;
   bool is_single_node = false;
   bool allow_heterogeneous = false;
@@ -279,6 +282,9 @@ struct ExperimentConfig {
   /// In so many attempts a rank of a host may be the first to fail before the host is left out; 0:
   /// in any number.
   int blame_limit = 2;
+  /// How many hosts beside those of the plan may take the place of failed ones, the first of the
+  /// inventory; nothing: all.
+  std::optional<std::int64_t> spare_hosts;
   /// A lost host is replaced although ranks may still run there (`replace: at_once`).
   bool replaces_at_once = false;
   /// How long ranks may be silent; 0: for ever.

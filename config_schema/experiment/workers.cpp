@@ -359,4 +359,34 @@ void read_scaling_needs(const FieldReader& fields, Diagnostics& diagnostics,
   config.slices = read_slices(fields, config);
 }
 
+void read_least_workers(const FieldReader& fields, bool may_have_more, Diagnostics& diagnostics,
+                        ExperimentConfig& config) {
+  const char* path = "min_slots_per_trial";
+  const GivenValue* given = fields.given(path);
+  if (!given) return;
+  const std::int64_t least = fields.integer(path).value_or(1);
+  const bool counts_workers = config.needs.slots.is_zero();
+  const Quantity all = counts_workers ? Quantity::of(config.workers) : config.slots;
+  const std::string of_trial = counted(to_string(all), counts_workers ? "worker" : "slot");
+  const bool is_number_given =
+      fields.given("resources.slots_per_trial") || fields.given("resources.num_workers");
+  if (Quantity::of(least) > all && may_have_more && !is_number_given) return;
+  if (Quantity::of(least) > all)
+    return diagnostics.error(given->place, path,
+                             fmt::format("'{}' is {}, but the trial has {}", path, least, of_trial),
+                             "it is how far a trial of more slots may shrink");
+  std::string_view kind;
+  if (config.search_config) kind = "each trial of a search has as many as the others";
+  if (config.slices) kind = "TPU slices are used as a whole";
+  if (count_different(config.label_selectors) > 1)
+    kind = "each worker has a label selector of its own";
+  if (!kind.empty())
+    return diagnostics.error(given->place, path, fmt::format("the trial cannot shrink: {}", kind),
+                             "remove the key");
+  const std::int64_t parts = config.needs.slots.parts();
+  const std::int64_t workers =
+      counts_workers ? least : (Quantity::of(least).parts() + parts - 1) / parts;
+  if (workers < config.workers) config.least_workers = static_cast<int>(workers);
+}
+
 }  // namespace train

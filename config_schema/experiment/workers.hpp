@@ -18,4 +18,10 @@ void read_workers(const FieldReader& fields, int default_workers, Diagnostics& d
 void read_scaling_needs(const FieldReader& fields, Diagnostics& diagnostics,
                         ExperimentConfig& config);
 
+/// Reads `min_slots_per_trial`. All else about workers and restarts, and whether the experiment is
+/// a search, must be known. `may_have_more`: if no key gives the number of workers, the experiment
+/// is read again once it is known.
+void read_least_workers(const FieldReader& fields, bool may_have_more, Diagnostics& diagnostics,
+                        ExperimentConfig& config);
+
 }  // namespace train

@@ -308,10 +308,16 @@ constexpr Field how_it_ends[] = {
           "when a spare host takes the place of one that is lost: once the ranks there must have "
           "ended, or at once, beside ranks that may still run there"}
         .one_of("proven|at_once"),
-    Field{"min_slots_per_trial", integer, train, "", "fewest slots that the trial may shrink to"}
+    Field{"spare_hosts", integer, train, "",
+          "how many hosts beside those of the plan may take the place of failed ones: the first of "
+          "the inventory; default: all"}
         .from(0)
-        .to(most_workers)
-        .later(),
+        .to(most_workers),
+    Field{"min_slots_per_trial", integer, train, "",
+          "with how few slots the trial may go on where hosts have failed and no others take their "
+          "place; it grows again at a restart at which they are there"}
+        .from(1)
+        .to(most_workers),
     Field{"log_limit", bytes, train, "",
           "output that is kept of a rank, with its index; the oldest goes; 16KiB at least"},
     Field{"spool_overflow", string, train, "",

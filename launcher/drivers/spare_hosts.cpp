@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "config_schema/text/text.hpp"
 #include "launcher/placement/placement.hpp"
 #include "launcher/rendezvous/rank_environment.hpp"
 
@@ -17,18 +18,95 @@ const std::string& name_of(const Plan& plan, const Failure& failure) {
   return plan.trial.hosts[static_cast<std::size_t>(failure.host)].host.name;
 }
 
-std::optional<Trial> place_alike(const Plan& plan, const HostInventory& hosts,
-                                 const Occupancy& held) {
-  auto trial = place_trial(plan.experiment, hosts, held);
-  const bool is_alike =
-      trial && trial->world_size == plan.trial.world_size && trial->backend == plan.trial.backend;
-  return is_alike ? std::move(trial) : std::nullopt;
+}  // namespace
+
+std::optional<NextPlace> SpareHosts::after(const Plan& plan, const RunOutcome& outcome,
+                                           const std::set<std::string>& unreached, Instant now) {
+  if (!outcome.cause) return std::nullopt;
+  (void)hosts_.tick(now);
+  const std::size_t failed_before = failed_.size();
+  std::vector<Failure> failures = outcome.others;
+  failures.push_back(*outcome.cause);
+  bool is_any = false;
+  std::set<std::string> away = unreached;
+  for (const Failure& each : failures) {
+    if (!leave_out(plan, each, outcome.were_told_to_start, now)) continue;
+    is_any = true;
+    if (each.error.error_class != ErrorClass::busy) away.insert(name_of(plan, each));
+  }
+  blame(plan, outcome);
+  std::vector<LeftOutHost> left_out;
+  for (const PlannedHost& planned : plan.trial.hosts)
+    if (const auto why = excluded_.find(planned.host.name); why != excluded_.end())
+      left_out.push_back({planned.host.name, why->second});
+  const bool was_tentative_in_vain =
+      std::exchange(is_tentative_, false) && !outcome.were_told_to_start;
+  const bool must_move = is_any || !left_out.empty();
+  const int workers = workers_of(plan.trial);
+  const bool may_grow = outcome.were_told_to_start && workers < plan.experiment.workers;
+  if (!must_move && !may_grow) return std::nullopt;
+  auto trial = place(plan, away, outcome.were_told_to_start);
+  if (!trial) return std::nullopt;
+  const int next_workers = workers_of(*trial);
+  // Where a program fails again and again, it must not use up one host after the other.
+  if (next_workers < workers && !is_any) return std::nullopt;
+  if (next_workers <= workers && !must_move) return std::nullopt;
+  if (next_workers > workers) is_tentative_ = true;
+  auto next = std::make_shared<Plan>(plan);
+  next->trial = std::move(*trial);
+  return NextPlace{next, port_needs(*next),
+                   [next](int rank, int attempt) { return environment_of(*next, rank, attempt); },
+                   failed_.size() > failed_before || was_tentative_in_vain, std::move(left_out)};
+}
+
+// Without leases, nothing tells when a use by others ends: it holds for good.
+std::optional<Trial> SpareHosts::place(const Plan& plan, const std::set<std::string>& unreached,
+                                       bool may_be_tentative) {
+  const auto without = [&](HostInventory hosts) {
+    std::erase_if(hosts.hosts, [&](const Host& host) { return unreached.contains(host.name); });
+    return hosts;
+  };
+  const HostInventory reached = without(hosts_.left());
+  Occupancy held = hosts_.held();
+  Occupancy all_held = held;
+  all_held.insert(all_held.end(), held_.begin(), held_.end());
+  if (plan.experiment.leases == Leasing::none) held = all_held;
+  const ExperimentConfig& all = plan.experiment;
+  auto trial = place_beside(all, plan, reached, all_held);
+  if (!trial) trial = place_beside(all, plan, reached, held);
+  if (!trial) {
+    trial = place_smaller(plan, reached, all_held);
+    auto larger = may_be_tentative || !trial ? place_smaller(plan, reached, held) : std::nullopt;
+    if (larger && (!trial || workers_of(*larger) > workers_of(*trial))) {
+      is_tentative_ = trial.has_value();
+      trial = std::move(larger);
+    }
+  }
+  for (const HostInventory& more : {without(allowed()), hosts_.left()}) {
+    if (!trial) trial = place_beside(all, plan, more, held);
+    if (!trial) trial = place_smaller(plan, more, held);
+  }
+  return trial;
+}
+
+// All that are not left out for good.
+HostInventory SpareHosts::allowed() const {
+  HostInventory hosts = all_;
+  std::erase_if(hosts.hosts, [&](const Host& host) { return excluded_.contains(host.name); });
+  return hosts;
+}
+
+std::optional<Trial> SpareHosts::place_smaller(const Plan& plan, const HostInventory& hosts,
+                                               const Occupancy& held) const {
+  const auto smaller = shrink(plan.experiment, hosts, held);
+  return smaller ? place_beside(*smaller, plan, hosts, held) : std::nullopt;
 }
 
 // On the hosts of the plan and the first ones of the others, as few as will do.
-std::optional<Trial> place_beside(const Plan& plan, const HostInventory& hosts,
-                                  const Occupancy& held) {
-  auto best = place_alike(plan, hosts, held);
+std::optional<Trial> SpareHosts::place_beside(const ExperimentConfig& experiment, const Plan& plan,
+                                              const HostInventory& hosts,
+                                              const Occupancy& held) const {
+  auto best = place_alike(experiment, plan, hosts, held);
   if (!best) return std::nullopt;
   const std::vector<std::string> names = host_names(plan.trial);
   const std::set<std::string> present(names.begin(), names.end());
@@ -37,7 +115,7 @@ std::optional<Trial> place_beside(const Plan& plan, const HostInventory& hosts,
     std::erase_if(some.hosts, [&](const Host& host) {
       return !present.contains(host.name) && (others == 0 || others-- == 0);
     });
-    return place_alike(plan, some, held);
+    return place_alike(experiment, plan, some, held);
   };
   std::size_t too_few = 0;
   std::size_t enough = hosts.hosts.size();
@@ -53,46 +131,16 @@ std::optional<Trial> place_beside(const Plan& plan, const HostInventory& hosts,
   return best;
 }
 
-}  // namespace
-
-std::optional<NextPlace> SpareHosts::after(const Plan& plan, const RunOutcome& outcome,
-                                           const std::set<std::string>& unreached, Instant now) {
-  if (!outcome.cause) return std::nullopt;
-  (void)hosts_.tick(now);
-  const std::size_t failed_before = failed_.size();
-  std::vector<Failure> failures = outcome.others;
-  failures.push_back(*outcome.cause);
-  bool is_any = false;
-  for (const Failure& each : failures)
-    is_any = leave_out(plan, each, outcome.were_told_to_start, now) || is_any;
-  blame(plan, outcome);
-  std::vector<LeftOutHost> left_out;
-  for (const PlannedHost& planned : plan.trial.hosts)
-    if (const auto why = excluded_.find(planned.host.name); why != excluded_.end())
-      left_out.push_back({planned.host.name, why->second});
-  if (!is_any && left_out.empty()) return std::nullopt;
-  auto trial = place(plan, unreached);
-  if (!trial) return std::nullopt;
-  auto next = std::make_shared<Plan>(plan);
-  next->trial = std::move(*trial);
-  return NextPlace{next, port_needs(*next),
-                   [next](int rank, int attempt) { return environment_of(*next, rank, attempt); },
-                   failed_.size() > failed_before, std::move(left_out)};
-}
-
-// Without leases, nothing tells when a use by others ends: it holds for good.
-std::optional<Trial> SpareHosts::place(const Plan& plan,
-                                       const std::set<std::string>& unreached) const {
-  const HostInventory& left = hosts_.left();
-  HostInventory reached = left;
-  std::erase_if(reached.hosts, [&](const Host& host) { return unreached.contains(host.name); });
-  Occupancy held = hosts_.held();
-  Occupancy all_held = held;
-  all_held.insert(all_held.end(), held_.begin(), held_.end());
-  if (plan.experiment.leases == Leasing::none) held = all_held;
-  auto trial = place_beside(plan, reached, all_held);
-  if (!trial) trial = place_beside(plan, reached, held);
-  return trial ? trial : place_beside(plan, left, held);
+// Where one rank is started for the workers of a host, other places may have other numbers of
+// ranks.
+std::optional<Trial> SpareHosts::place_alike(const ExperimentConfig& experiment, const Plan& plan,
+                                             const HostInventory& hosts,
+                                             const Occupancy& held) const {
+  auto trial = place_trial(experiment, hosts, held);
+  if (!trial || trial->backend != plan.trial.backend) return std::nullopt;
+  const bool is_fixed = plan.experiment.least_workers == 0;
+  const bool is_alike = is_fixed ? trial->world_size == ranks_ : trial->world_size <= ranks_;
+  return is_alike ? std::move(trial) : std::nullopt;
 }
 
 // Where ranks of other hosts fail alike it is the program that fails, not the host.
@@ -106,8 +154,8 @@ void SpareHosts::blame(const Plan& plan, const RunOutcome& outcome) {
   const std::string& host = name_of(plan, cause);
   const int limit = plan.experiment.blame_limit;
   if (const int times = ++blamed_[host]; limit > 0 && times >= limit)
-    exclude(host,
-            fmt::format("its ranks were the first to fail in {} attempts (blame_limit)", times));
+    exclude(host, fmt::format("its ranks were the first to fail in {} (blame_limit)",
+                              counted(times, "attempt")));
 }
 
 void SpareHosts::exclude(const std::string& host, const std::string& why) {

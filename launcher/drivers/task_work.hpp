@@ -48,7 +48,7 @@ struct TaskResumption {
 
 /// Where another attempt of a trial runs.
 struct NextPlace {
-  std::shared_ptr<const Plan> plan;  ///< of the same trial, with as many ranks
+  std::shared_ptr<const Plan> plan;  ///< of the same trial, with no more ranks than at first
   PortNeeds port_needs;
   std::function<std::vector<EnvironmentEntry>(int rank, int attempt)> environment_of;
   /// Hosts that have failed the attempt before had not failed any before: it does not count.

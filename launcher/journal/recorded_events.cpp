@@ -55,6 +55,7 @@ class EventBuilder {
   EventBuilder(const TaskRecord& task, const std::vector<JournalEntry>& journal)
       : task_(task), journal_(journal) {
     places_[trial_] = words_of(task.hosts);
+    ranks_ = most_ranks(task);
   }
 
   std::vector<RecordedEvent> build() {
@@ -97,6 +98,7 @@ class EventBuilder {
                      [&](const AttemptRecord& each) { return each.number == record.attempt; });
     const bool is_recorded = recorded != task_.attempts.end();
     if (is_recorded) event.at = recorded->started;
+    if (record.place) ranks_ = ranks_of(*record.place);
     places_[trial_] = record.place ? host_names(*record.place)
                                    : words_of(is_recorded ? recorded->hosts : task_.hosts);
     return event;
@@ -104,8 +106,8 @@ class EventBuilder {
   RecordedEvent of(const journal_record::RanksStarted&) const {
     return {.what = What::ranks_started,
             .attempt = attempt_,
-            .words = fmt::format("{} {} told to start", ranks_text(task_.world_size),
-                                 task_.world_size == 1 ? "is" : "are")};
+            .words =
+                fmt::format("{} {} told to start", ranks_text(ranks_), ranks_ == 1 ? "is" : "are")};
   }
   RecordedEvent of(const journal_record::AttemptFailing& record) {
     RecordedEvent event{.what = What::attempt_failing, .attempt = attempt_};
@@ -176,6 +178,7 @@ class EventBuilder {
   std::map<int, std::vector<std::string>> places_;  ///< by trial: its hosts, by node rank
   std::vector<RecordedEvent> events_;
   int trial_ = 0;
+  int ranks_ = 0;                               ///< of the last attempt
   std::optional<int> attempt_;                  ///< of that trial
   std::map<int, std::optional<int>> attempts_;  ///< of the other trials
   std::optional<int> signal_;                   ///< of the first stop request

@@ -39,7 +39,8 @@ ExperimentConfig experiment_of(const TaskRecord& task, const std::vector<Journal
 std::vector<std::string> hosts_of_ranks(const TaskRecord& task,
                                         const std::vector<JournalEntry>& journal) {
   std::vector<std::string> hosts;
-  for (const RankRecord& rank : task.ranks) hosts.push_back(rank.host);
+  for (const RankRecord& rank : task.ranks)
+    if (!rank.host.empty()) hosts.push_back(rank.host);
   for (const JournalEntry& entry : journal) {
     const auto* begun = std::get_if<journal_record::AttemptBegun>(&entry.record);
     if (begun == nullptr || !begun->place) continue;
@@ -57,7 +58,6 @@ Result<Plan> stopping_plan(const TaskRecord& task, const std::vector<Host>& host
   Plan plan;
   plan.experiment = experiment_of(task, journal);
   Trial& trial = plan.trial;
-  trial.world_size = task.world_size;
   std::map<std::string, int> nodes;
   for (const std::string& name : hosts_of_ranks(task, journal)) {
     const auto number = static_cast<int>(trial.ranks.size());
@@ -76,6 +76,7 @@ Result<Plan> stopping_plan(const TaskRecord& task, const std::vector<Host>& host
     rank.rank = number;
     rank.host = node->second;
   }
+  trial.world_size = static_cast<int>(trial.ranks.size());
   return plan;
 }
 

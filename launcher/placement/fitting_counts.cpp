@@ -73,23 +73,26 @@ class CountSearch {
   CountSearch(const ExperimentConfig& experiment, const HostSearch& search)
       : experiment_(experiment),
         search_(search),
-        fitting_(search.rooms, loosest_rule(experiment)) {}
+        fitting_(search.rooms, loosest_rule(experiment)),
+        below_(std::min(experiment.workers - 1, fitting_.most())) {}
 
-  std::optional<int> below() const {
-    return walk(std::min(experiment_.workers - 1, fitting_.most()), -1);
-  }
-  std::optional<int> above() const { return walk(experiment_.workers + 1, 1); }
+  std::optional<int> below() const { return counted(walk(below_, -1, 1, true)); }
+  std::optional<int> above() const { return counted(walk(experiment_.workers + 1, 1, 1, true)); }
+  std::optional<int> most_below(int least) const { return walk(below_, -1, least, false); }
 
  private:
-  std::optional<int> walk(int from, int step) const {
+  std::optional<int> counted(std::optional<int> workers) const {
+    return workers ? count_of(experiment_, *workers) : std::nullopt;
+  }
+  // `is_counted`: only numbers that are a whole count of the request.
+  std::optional<int> walk(int from, int step, int least, bool is_counted) const {
     const auto cost = static_cast<std::int64_t>(fitting_.cost());
     std::int64_t budget = most_steps;
-    for (int workers = from; workers >= 1 && workers <= fitting_.most(); workers += step) {
+    for (int workers = from; workers >= least && workers <= fitting_.most(); workers += step) {
       if ((budget -= cost) < 0) break;
-      const auto count = count_of(experiment_, workers);
-      if (!count || !fitting_.fits(workers)) continue;
+      if ((is_counted && !count_of(experiment_, workers)) || !fitting_.fits(workers)) continue;
       if (!batch_obstacle(experiment_, workers).empty()) continue;
-      if (place_again(experiment_, search_, workers)) return count;
+      if (place_again(experiment_, search_, workers)) return workers;
       // With a trainer or slices this may fail often, and each try visits all hosts.
       budget -= static_cast<std::int64_t>(search_.rooms.size());
     }
@@ -99,6 +102,7 @@ class CountSearch {
   const ExperimentConfig& experiment_;
   const HostSearch& search_;
   FittingCounts fitting_;
+  const int below_;  ///< the largest number below the experiment's that may fit
 };
 
 }  // namespace
@@ -110,6 +114,11 @@ std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSe
   if (const auto below = counts.below()) nearest.push_back(*below);
   if (const auto above = counts.above()) nearest.push_back(*above);
   return nearest;
+}
+
+std::optional<int> most_remaining_workers(const ExperimentConfig& experiment,
+                                          const HostSearch& search) {
+  return CountSearch(experiment, search).most_below(experiment.least_workers);
 }
 
 int workers_on_all_slots(const ExperimentConfig& experiment, const HostInventory& inventory) {

@@ -38,6 +38,11 @@ class FittingCounts {
 /// limited; one that reaches its limit adds no count.
 std::vector<int> nearest_counts(const ExperimentConfig& experiment, const HostSearch& search);
 
+/// The largest number of workers below the experiment's, and not below its `least_workers`, that
+/// fits where the search has looked, and whose batch can be split. Nothing: none does.
+std::optional<int> most_remaining_workers(const ExperimentConfig& experiment,
+                                          const HostSearch& search);
+
 /// The maximum number of such workers that the idle hosts could take under the experiment's policy:
 /// the meaning of "all slots" for a command without a number. 1 if workers take no counted
 /// resource, and if not even one fits, which its placement then explains.

@@ -183,7 +183,7 @@ CollectiveBackend resolved_backend(const ExperimentConfig& experiment, const Tri
 // inventory.
 void complete(Trial& trial, const ExperimentConfig& experiment,
               const std::vector<TpuSliceHosts>& slices, const std::vector<int>& counts) {
-  trial.slots = experiment.needs.slots * experiment.workers;
+  trial.slots = experiment.needs.slots * workers_of(trial);
   add_slices(trial, slices, counts);
   trial.world_size = static_cast<int>(trial.ranks.size());
   trial.backend = resolved_backend(experiment, trial);
@@ -320,6 +320,19 @@ std::optional<Trial> place_trial(const ExperimentConfig& experiment, const HostI
   return build_trial(experiment, inventory, holdings, search);
 }
 
+std::optional<ExperimentConfig> shrink(const ExperimentConfig& experiment,
+                                       const HostInventory& inventory, const Occupancy& occupancy) {
+  if (experiment.least_workers == 0) return std::nullopt;
+  const HostSearch search = search_hosts(experiment, inventory, {inventory, occupancy});
+  const auto workers = most_remaining_workers(experiment, search);
+  if (!workers) return std::nullopt;
+  ExperimentConfig smaller = experiment;
+  smaller.workers = *workers;
+  smaller.slots = experiment.needs.slots * *workers;
+  if (!smaller.label_selectors.empty()) smaller.label_selectors.resize(1);
+  return smaller;
+}
+
 std::optional<Trial> trial_at(const ExperimentConfig& experiment, const HostInventory& inventory,
                               const TrialPlace& place) {
   Trial trial;
@@ -334,7 +347,9 @@ std::optional<Trial> trial_at(const ExperimentConfig& experiment, const HostInve
     workers += counts[next++] = each.workers;
   }
   const auto slices = experiment.slices ? slices_of(inventory) : std::vector<TpuSliceHosts>();
-  if (workers != experiment.workers || !are_whole(slices, counts)) return std::nullopt;
+  const int least = experiment.least_workers > 0 ? experiment.least_workers : experiment.workers;
+  if (workers < least || workers > experiment.workers || !are_whole(slices, counts))
+    return std::nullopt;
   trial.trainer_slots = place.trainer_slots;
   complete(trial, experiment, slices, counts);
   return trial;

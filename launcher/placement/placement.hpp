@@ -22,8 +22,13 @@ tl::expected<Plan, Refusal> make_plan(const ExperimentConfig& experiment,
 std::optional<Trial> place_trial(const ExperimentConfig& experiment, const HostInventory& inventory,
                                  const Occupancy& occupancy);
 
-/// The trial that was placed there before, with the same experiment and hosts; its trial number is
-/// not part of the place. Nothing: placement cannot have chosen this place.
+/// The experiment with as many workers as there is room for beside what is occupied, but with fewer
+/// than it has, and no fewer than its `least_workers`. Nothing: there is no room for these.
+std::optional<ExperimentConfig> shrink(const ExperimentConfig& experiment,
+                                       const HostInventory& inventory, const Occupancy& occupancy);
+
+/// The trial that was placed there before, with the same hosts and experiment, shrunken or not; its
+/// trial number is not part of the place. Nothing: placement cannot have chosen this place.
 std::optional<Trial> trial_at(const ExperimentConfig& experiment, const HostInventory& inventory,
                               const TrialPlace& place);
 

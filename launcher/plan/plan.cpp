@@ -3,6 +3,12 @@
 
 namespace train {
 
+int workers_of(const Trial& trial) {
+  int workers = 0;
+  for (const PlannedHost& host : trial.hosts) workers += host.worker_count;
+  return workers;
+}
+
 std::vector<int> devices_of(const Host& host, const std::vector<int>& slots) {
   std::vector<int> devices;
   for (const int slot : slots) {

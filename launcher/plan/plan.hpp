@@ -80,6 +80,9 @@ struct Trial {
   bool operator==(const Trial&) const = default;
 };
 
+/// All workers of a trial.
+int workers_of(const Trial& trial);
+
 /// The number of trials of an experiment with several, and the number that run at once on these
 /// hosts.
 struct TrialCounts {

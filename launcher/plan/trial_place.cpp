@@ -23,6 +23,12 @@ std::vector<std::string> host_names(const TrialPlace& place) {
   return names;
 }
 
+int ranks_of(const TrialPlace& place) {
+  std::size_t ranks = 0;
+  for (const HostPlace& host : place.hosts) ranks += host.slots.size();
+  return static_cast<int>(ranks);
+}
+
 std::vector<std::string> host_names(const Trial& trial) {
   std::vector<std::string> names;
   for (const PlannedHost& host : trial.hosts) names.push_back(host.host.name);
@@ -42,8 +48,11 @@ std::vector<Host> task_hosts(const HostInventory& inventory, const Plan& plan) {
   if (!plan.trials && !may_move(plan.experiment)) return hosts;
   std::set<std::string> names;
   for (const Host& host : hosts) names.insert(host.name);
+  std::size_t most = inventory.hosts.size();
+  if (!plan.trials && plan.experiment.spare_hosts)
+    most = hosts.size() + static_cast<std::size_t>(*plan.experiment.spare_hosts);
   for (const Host& host : inventory.hosts)
-    if (!names.contains(host.name)) hosts.push_back(host);
+    if (hosts.size() < most && !names.contains(host.name)) hosts.push_back(host);
   return hosts;
 }
 

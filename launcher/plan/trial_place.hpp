@@ -27,6 +27,8 @@ struct TrialPlace {
 };
 
 TrialPlace place_of(const Trial& trial);
+/// The number of its ranks.
+int ranks_of(const TrialPlace& place);
 
 // The hosts of a trial by node rank.
 std::vector<std::string> host_names(const TrialPlace& place);
@@ -34,8 +36,8 @@ std::vector<std::string> host_names(const Trial& trial);
 std::vector<Host> trial_hosts(const Trial& trial);
 /// Whether an attempt may run on other hosts than the one before.
 bool may_move(const ExperimentConfig& experiment);
-/// All hosts that a task may run on: those of its plan first; for a search, and for a task that may
-/// move, also all others.
+/// All hosts that a task may run on: those of its plan first; for a search also all others, and for
+/// a task that may move its `spare_hosts`.
 std::vector<Host> task_hosts(const HostInventory& inventory, const Plan& plan);
 /// The hosts that a task is recorded with: those of its plan; for a search all of `task_hosts`.
 std::vector<Host> recorded_hosts(const HostInventory& inventory, const Plan& plan);

@@ -53,6 +53,16 @@ bool is_legal_change(TaskState from, TaskState to) { return task_states().allows
 
 bool is_search(const TaskRecord& task) { return task.ranks.empty() && task.world_size > 0; }
 
+int most_ranks(const TaskRecord& task) {
+  return std::max(task.world_size, static_cast<int>(task.ranks.size()));
+}
+
+std::string ranks_text(const TaskRecord& task) {
+  const std::string now = std::to_string(task.world_size);
+  const int most = most_ranks(task);
+  return most == task.world_size ? now : now + " of " + std::to_string(most);
+}
+
 std::string_view shown_state(const TaskRecord& task) {
   return task.is_unattended ? "unattended" : to_string(task.state);
 }

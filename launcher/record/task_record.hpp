@@ -42,7 +42,7 @@ using UnixMillis = std::int64_t;
 /// One rank of a task, as recorded.
 struct RankRecord {
   int rank = 0;
-  std::string host;
+  std::string host;              ///< empty: the last attempt has fewer ranks than the task
   std::string slots;             ///< "0", "2,3", "" for none
   std::optional<int> exit_code;  ///< if it exited by itself
   std::optional<int> signal;     ///< if a signal ended it
@@ -100,9 +100,9 @@ struct TaskRecord {
   std::string id;
   std::string name;
   TaskState state = TaskState::starting;
-  std::string slots;  ///< of all trials, as a quantity: "4", "0.5"
-  std::string hosts;  ///< names, comma separated, in rank order
-  int world_size = 0;
+  std::string slots;   ///< of all trials, as a quantity: "4", "0.5"
+  std::string hosts;   ///< names, comma separated, in rank order
+  int world_size = 0;  ///< of the last attempt
   std::string user;
   UnixMillis created = 0;
   std::optional<UnixMillis> started;  ///< when all ranks had started
@@ -132,8 +132,9 @@ struct TaskRecord {
   /// the record.
   std::vector<std::string> unsettled_hosts = {};
   ContextRecord context;
-  GitRecord git;                  ///< of the context, or of the working directory
-  std::vector<RankRecord> ranks;  ///< of the last attempt; empty for a search
+  GitRecord git;  ///< of the context, or of the working directory
+  std::vector<RankRecord>
+      ranks;  ///< of the last attempt, and those that it lacks; empty for a search
   std::vector<AttemptRecord> attempts;
 
   bool operator==(const TaskRecord&) const = default;
@@ -141,6 +142,11 @@ struct TaskRecord {
 
 /// Whether the task has many trials. Their results are in its journal.
 bool is_search(const TaskRecord& task);
+
+/// How many ranks its first attempt had, and no later one has more.
+int most_ranks(const TaskRecord& task);
+/// How many its last attempt has: "4", or "3 of 4" if that is less.
+std::string ranks_text(const TaskRecord& task);
 
 /// The state for users: its name, or "unattended".
 std::string_view shown_state(const TaskRecord& task);

@@ -61,14 +61,15 @@ Quantities bytes_of(const std::vector<UsageSample>& samples,
 
 MetricChart chart_of_usage(const TaskRecord& task, const std::vector<UsageSample>& samples,
                            const Quantities& drawn) {
-  const bool is_band = task.world_size > static_cast<int>(most_sampled_ranks);
+  const int ranks = most_ranks(task);
+  const bool is_band = ranks > static_cast<int>(most_sampled_ranks);
   const TimeUnit time = unit_of(samples.back().at - task.created);
   MetricChart chart{.caption = {drawn.name, ""},
                     .step_name = fmt::format("{} since the launch", time.name),
                     .metric_name = drawn.name,
                     .smaller_is_better = std::nullopt,
                     .lines = {},
-                    .reporters = is_band ? fmt::format("{} ranks", task.world_size) : "ranks",
+                    .reporters = is_band ? fmt::format("{} ranks", ranks) : "ranks",
                     .from_zero = true,
                     .has_bands = is_band,
                     .height = 180};

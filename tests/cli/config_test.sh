@@ -149,7 +149,7 @@ searcher: {name: custom, metric: loss}
 hyperparameters:
   lr: {type: log, base: 10, minval: -5, maxval: -1}
 bind_mounts: [{host_path: /data, container_path: data}]
-min_slots_per_trial: 3
+framework: horovod
 YAML
     run config check later.yaml
     silent
@@ -158,7 +158,7 @@ YAML
     expect_err "^train: warning: later.yaml:2:18: launch refuses this: searcher 'custom'"
     expect_err "^train: warning: later.yaml:2:11: 'max_restarts' is 0 here where Determined's .* 5"
     expect_err "^train: warning: later.yaml:5:1: 'bind_mounts' has no effect here"
-    expect_err '^train: warning: later.yaml:6:22: launch refuses this: .min_slots_per_trial. is not there yet'
+    expect_err '^train: warning: later.yaml:6:12: launch refuses this: .framework: horovod. is not there yet'
     run config check --json later.yaml
     expect_status 0
     expect_schema diagnostics "$work/out"
@@ -171,7 +171,7 @@ YAML
     run launch later.yaml
     expect_status 78
     expect_err '^train: later.yaml:2:18: '
-    expect_err '^train: later.yaml:6:22: '
+    expect_err '^train: later.yaml:6:12: '
 }
 
 # plan_of FILE NAME: the plan of an experiment, as $work/NAME.

@@ -29,11 +29,11 @@ TEST_CASE("an inventory is told from an experiment") {
 }
 
 TEST_CASE("findings say how grave they are") {
-  const auto findings = check_file(
-      {"x.yaml", "entrypoint: a\ndebug: true\nmin_slots_per_trial: 3\n"}, FileKind::experiment);
+  const auto findings = check_file({"x.yaml", "entrypoint: a\ndebug: true\nframework: horovod\n"},
+                                   FileKind::experiment);
   REQUIRE(findings.size() == 2);
   CHECK(findings[0].severity == Severity::obstacle);
-  CHECK(findings[0].diagnostic.key == "min_slots_per_trial");
+  CHECK(findings[0].diagnostic.key == "framework");
   CHECK(findings[1].severity == Severity::warning);
   CHECK(findings[1].diagnostic.key == "debug");
 }

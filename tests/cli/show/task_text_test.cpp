@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "cli/show/task_picture.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/some_task.hpp"
 #include "tests/contains.hpp"
@@ -176,6 +177,16 @@ TEST_CASE("each rank is shown with what it uses, as far as that is known") {
                               "   0  node01  0      2h03m  1.5 GiB  2.0 GiB  -\n"
                               "   1  node01  1       0.3s        -  1.5 MiB  SIGKILL\n"
                               "   2  node02  -          -        -        -  -\n"));
+}
+
+TEST_CASE("ranks that the last attempt lacks have no host, and are not drawn") {
+  TaskRecord task = some_task();
+  task.world_size = 1;
+  task.ranks = {rank_of(0, "node01", "0"), rank_of(1, "", "")};
+  const std::string text = text_of(task);
+  CHECK(contains(text, "ranks      1 of 2\n"));
+  CHECK(contains(text, "\n   1  -       -        -       -     -  not part of the last attempt\n"));
+  CHECK(draw_task(task.ranks, 10).rows.size() == 1);
 }
 
 TEST_CASE("where ranks are bound to CPUs, these are shown") {

@@ -38,6 +38,8 @@ TEST_CASE("an experiment has the documented defaults") {
   CHECK(config.stop_grace == 10s);
   CHECK(config.reconnect_window == 60s);
   CHECK(config.blame_limit == 2);
+  CHECK_FALSE(config.spare_hosts);
+  CHECK(config.least_workers == 0);
   CHECK(config.hang_timeout == std::chrono::milliseconds(0));
   CHECK(config.max_no_progress == 0);
   CHECK_FALSE(config.replaces_at_once);
@@ -338,9 +340,41 @@ TEST_CASE("a launcher of whole hosts runs once processes is written") {
   CHECK(refusal("entrypoint: torchrun x.py\nprocesses: per_host").empty());
 }
 
+TEST_CASE("how far a trial may shrink is counted in slots, or in workers that have none") {
+  const auto [text, workers] = GENERATE(table<std::string, int>({
+      {"resources: {slots_per_trial: 4}\nmin_slots_per_trial: 3", 3},
+      {"resources: {slots_per_trial: 4}\nmin_slots_per_trial: 4", 0},
+      {"resources: {slots_per_trial: 4}\nmin_slots_per_trial: ~", 0},
+      {"scaling_config: {num_workers: 4, use_gpu: true, resources_per_worker: {GPU: 2}}\n"
+       "min_slots_per_trial: 3",
+       2},
+      {"scaling_config: {num_workers: 4}\nmin_slots_per_trial: 3", 3},
+  }));
+  INFO(text);
+  const auto config =
+      parse_experiment({"e.yaml", "entrypoint: x\nmax_restarts: 1\n" + text + "\n"});
+  REQUIRE(config);
+  CHECK(config->least_workers == workers);
+  CHECK(config->warnings.empty());
+  const auto idle = parse_experiment({"e.yaml", "entrypoint: x\n" + text + "\n"});
+  REQUIRE(idle);
+  CHECK(idle->warnings.size() == (text.ends_with("~") ? 0 : 1));
+}
+
+TEST_CASE("how far a command may shrink that takes all slots is known with these") {
+  ExperimentOverrides overrides;
+  overrides.command = {"true"};
+  overrides.settings = {"min_slots_per_trial=2", "max_restarts=1"};
+  overrides.workers = 1;
+  CHECK(make_experiment(overrides));
+  overrides.workers = 4;
+  CHECK(make_experiment(overrides).value().least_workers == 2);
+  overrides.slots = 1;
+  CHECK_FALSE(make_experiment(overrides));
+}
+
 TEST_CASE("features that are not there yet are refused, their defaults accepted") {
   const auto [refused, accepted] = GENERATE(table<std::string, std::string>({
-      {"min_slots_per_trial: 2", "min_slots_per_trial: ~"},
       {"searcher: {name: custom, metric: loss}",
        "searcher: {name: random, metric: loss, max_trials: 2}"},
       {"framework: mpi", "framework: tensorflow"},

@@ -72,6 +72,19 @@ TEST_CASE("what a journal has is told in its order, with the wall clock of each 
   CHECK(events[11].at == 2'000'000);
 }
 
+TEST_CASE("an attempt of a trial that has shrunk starts the ranks of its place") {
+  record::AttemptBegun smaller{1};
+  smaller.place = TrialPlace{{{"node02", 3, {{0}, {1}, {2}}}}, {}};
+  const auto events = recorded_events(
+      task_of(TaskState::running),
+      journal_of({record::AttemptBegun{0}, record::RanksStarted{},
+                  record::AttemptOver{failed_with(6)}, smaller, record::RanksStarted{}},
+                 true));
+  REQUIRE(events.size() == 6);
+  CHECK(events[2].words == "4 ranks are told to start");
+  CHECK(events[5].words == "3 ranks are told to start");
+}
+
 TEST_CASE("entries without the wall clock have the time that their attempt tells") {
   TaskRecord task = task_of(TaskState::succeeded);
   task.ended = 5'000'000;

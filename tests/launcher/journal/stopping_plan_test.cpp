@@ -44,6 +44,15 @@ TEST_CASE("what it takes to stop a task is in its record") {
   CHECK_FALSE(stopping_plan(recorded_task(0), {}, {}));
 }
 
+TEST_CASE("ranks that the last attempt does not have are not looked for") {
+  TaskRecord task = recorded_task(1);
+  task.ranks[2].host.clear();
+  const auto plan = stopping_plan(task, two_hosts(), {});
+  REQUIRE(plan);
+  CHECK(plan->trial.world_size == 2);
+  CHECK(plan->trial.hosts.size() == 1);
+}
+
 TEST_CASE("ranks are stopped where the journal says that the last attempt is") {
   std::vector<Host> hosts = two_hosts();
   hosts.emplace_back().name = "c";

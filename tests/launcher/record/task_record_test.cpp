@@ -54,3 +54,13 @@ TEST_CASE("a task id is eight characters that stand for forty bits") {
   CHECK(make_task_id(std::uint64_t{1} << 39) == "aaaaaaaq");
   CHECK(make_task_id(std::uint64_t{1} << 40) == "aaaaaaaa");
 }
+
+TEST_CASE("the ranks of a task are those of its last attempt, out of those of the first") {
+  TaskRecord task;
+  task.world_size = 2;
+  CHECK(most_ranks(task) == 2);
+  CHECK(ranks_text(task) == "2");  // of each trial of a search
+  task.ranks.resize(3);
+  CHECK(most_ranks(task) == 3);
+  CHECK(ranks_text(task) == "2 of 3");
+}

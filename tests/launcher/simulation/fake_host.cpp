@@ -426,11 +426,12 @@ const std::map<int, int>& FakeHost::places(AttemptId of) const {
 
 int FakeHost::first_rank(AttemptId of) const { return places(of).at(index_); }
 
-// What is left of another attempt, on a machine that runs.
+// What is left of another attempt, on a machine that runs, but for what no kill ends.
 bool FakeHost::has_others_than(AttemptId of) const {
   if (dead() || frozen()) return false;
-  return std::any_of(processes_.begin(), processes_.end(),
-                     [&](const auto& each) { return each.first.of != of && each.second.alive; });
+  return std::any_of(processes_.begin(), processes_.end(), [&](const auto& each) {
+    return each.first.of != of && each.second.alive && !each.second.stuck;
+  });
 }
 
 void FakeHost::perform(const agent_action::StartRank& action) {
@@ -445,7 +446,7 @@ void FakeHost::perform(const agent_action::StartRank& action) {
   for (const FakeHost& host : *readiness_.all)
     if (host.has_others_than(action.of))
       complaints_.push_back("a rank was started while another attempt ran elsewhere");
-  if (static_cast<int>(readiness_.ready[id.of].size()) < readiness_.hosts)
+  if (readiness_.ready[id.of].size() < places(id.of).size())
     complaints_.push_back("a rank was started before every host was ready");
   const RankScript& script = script_.ranks[static_cast<std::size_t>(id.rank - first_rank(id.of))];
   FakeProcess& process = processes_[id];
@@ -497,7 +498,7 @@ void FakeHost::check_command(const RankOfAttempt& id) {
     if (scenario_.ports.rendezvous && host == readiness_.ports[id.of].begin()->first)
       rendezvous = *port++;
     if (scenario_.ports.megascale_host == host) megascale = *port++;
-    const std::string address = readiness_.hosts == 1 ? "127.0.0.1" : address_of(host);
+    const std::string address = places(id.of).size() == 1 ? "127.0.0.1" : address_of(host);
     for (; port != held.end(); ++port) workers.push_back(address + ":" + std::to_string(*port));
   }
   const std::vector<EnvironmentEntry> expected{{"MASTER_PORT", std::to_string(rendezvous)},

@@ -72,7 +72,7 @@ class FakeHost;
 
 /// What all hosts share: to see that none starts early, and what its ranks must be told.
 struct Readiness {
-  int hosts = 0;  ///< that an attempt has
+  int hosts = 0;  ///< that the first attempt has
   /// By attempt from which it holds: the first rank of each host that has ranks.
   std::map<int, std::map<int, int>> first_ranks = {};
   const std::deque<FakeHost>* all = nullptr;

@@ -469,6 +469,11 @@ Scenario moves_of(std::uint64_t seed) {
   for (HostScript& host : scenario.hosts)
     for (RankScript& rank : host.ranks)
       if (chance.one_in(2)) run_long(rank, 2s, chance);
+  // Without a window the agent of a machine that has stood still does not know for how long, and
+  // leaves its ranks all of their grace.
+  for (HostScript& host : scenario.hosts)
+    if (scenario.window == 0ms && host.fault == HostFault::freeze) host.fault_for.reset();
+  scenario.shrinks = chance.one_in(2);
   return scenario;
 }
 

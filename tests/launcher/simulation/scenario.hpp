@@ -142,6 +142,7 @@ struct Scenario {
   std::uint64_t seed = 0;
   std::vector<HostScript> hosts;  ///< the last ones are spare: they take the place of lost ones
   std::size_t spares = 0;
+  bool shrinks = false;    ///< where too few hosts are left, an attempt has those that there are
   milliseconds notice{0};  ///< stop_notice
   milliseconds grace{0};
   std::optional<milliseconds> max_runtime;
@@ -175,7 +176,8 @@ struct Scenario {
   std::optional<Instant> context_packed;  ///< when; nothing: it cannot be packed
 
   Trial trial() const;
-  /// On these hosts: ascending, as many as those that are not spare. All hosts have as many ranks.
+  /// On these hosts: ascending, no more than those that are not spare. All hosts have as many
+  /// ranks.
   Trial trial_on(const std::vector<int>& hosts) const;
   /// How long ranks go on without a word of a launcher.
   milliseconds fence() const { return fence_window(window, launcher_wait); }

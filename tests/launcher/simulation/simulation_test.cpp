@@ -153,11 +153,15 @@ TEST_CASE("every promise holds over the attempts of troubled tasks") {
 TEST_CASE("every promise holds when others take the place of hosts that fail") {
   const auto [only, first, count] = wanted_seeds();
   std::map<int, int> moves;
+  int shrunk = 0;
+  int grown = 0;
   std::map<std::string, int> verdicts;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     World world(moves_of(seed));
     world.play();
     ++moves[std::min(world.moves(), 2)];
+    shrunk += world.shrunk() > 0 ? 1 : 0;
+    grown += world.grown() > 0 ? 1 : 0;
     ++verdicts[verdict_of(world)];
     for (const std::string& promise : world.broken_promises())
       FAIL_CHECK("TRAIN_SEED=" << seed << ": " << promise);
@@ -167,6 +171,8 @@ TEST_CASE("every promise holds when others take the place of hosts that fail") {
     INFO(number << " moves");
     CHECK(moves[number] * 20 > static_cast<int>(count));
   }
+  CHECK(shrunk * 40 > static_cast<int>(count));
+  CHECK(grown * 400 > static_cast<int>(count));
   for (const char* verdict : {"succeeded", "rank failed", "host failed"}) {
     INFO(verdict);
     CHECK(verdicts[verdict] * 40 > static_cast<int>(count));

@@ -34,8 +34,9 @@ struct Supervisor {
 
   bool acts() const { return !process.is_dead() && !process.is_frozen(); }
 
-  Plan plan;                  ///< of its last attempt
-  std::set<int> failed = {};  ///< hosts that have failed
+  Plan plan;                    ///< of its last attempt
+  std::set<int> failed = {};    ///< hosts that have failed
+  std::set<int> left_out = {};  ///< those of them that are not used
   MortalProcess process;
   Instant booted;
   std::string boot_id;

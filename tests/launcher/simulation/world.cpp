@@ -66,7 +66,7 @@ void World::begin_supervisor(Instant booted, std::string boot_id,
     made.plan.trial = scenario_.trial_on(hosts_at(*resume->replay.first().place));
   made.replayed_at = made.timers.now();
   made.replayed_wall = on_the_wall();
-  for (int rank = 0; resume && rank < plan_.trial.world_size; ++rank)
+  for (int rank = 0; resume && rank < made.plan.trial.world_size; ++rank)
     made.reports[rank] =
         logs_.position({{0, resume->replay.first().attempt}, rank, true}) / report_size;
   TaskDriver::Ports ports{made.timers, made.transport, made.output};
@@ -118,7 +118,8 @@ void World::note_place(int attempt, const Trial& trial) {
     first_ranks[number_of(planned.host.name)] = planned.first_rank;
 }
 
-// The first hosts that have not failed.
+// The first hosts that have not failed. Where an attempt has had too few of them and failed for
+// another reason, all serve again.
 std::optional<NextPlace> World::next_place(Supervisor& supervisor, const RunOutcome& outcome) {
   const std::size_t failed_before = supervisor.failed.size();
   std::vector<Failure> failures = outcome.others;
@@ -128,13 +129,18 @@ std::optional<NextPlace> World::next_place(Supervisor& supervisor, const RunOutc
     if (failure.host < 0 || failure.error.error_class != ErrorClass::host) continue;
     is_any = true;
     supervisor.failed.insert(supervisor.driver->hosts().of_task(failure.host));
+    supervisor.left_out.insert(supervisor.driver->hosts().of_task(failure.host));
   }
+  const auto wanted = static_cast<std::size_t>(readiness_.hosts);
+  const std::size_t present = supervisor.plan.trial.hosts.size();
+  const bool may_grow = scenario_.shrinks && !is_any && present < wanted;
+  if (may_grow) supervisor.left_out.clear();
   std::vector<int> left;
   for (int host = 0; host < static_cast<int>(hosts_.size()); ++host)
-    if (!supervisor.failed.contains(host)) left.push_back(host);
-  const auto wanted = static_cast<std::size_t>(readiness_.hosts);
-  if (!is_any || left.size() < wanted) return std::nullopt;
-  left.resize(wanted);
+    if (!supervisor.left_out.contains(host)) left.push_back(host);
+  if ((!is_any && !may_grow) || left.empty()) return std::nullopt;
+  if (left.size() < wanted && !scenario_.shrinks) return std::nullopt;
+  left.resize(std::min(left.size(), wanted));
   auto next = std::make_shared<Plan>(supervisor.plan);
   next->trial = scenario_.trial_on(left);
   return NextPlace{std::move(next), scenario_.ports, environment_of,
@@ -195,9 +201,11 @@ TaskDriver::Hooks World::hooks_of(Supervisor& supervisor) {
     losses_seen_ = 0;
   };
   hooks.on_new_place = [this, is_now, &supervisor](const Plan& next) {
-    supervisor.plan.trial = next.trial;
+    const int ranks = std::exchange(supervisor.plan.trial, next.trial).world_size;
     if (!is_now()) return;
     ++moves_;
+    shrunk_ += next.trial.world_size < ranks ? 1 : 0;
+    grown_ += next.trial.world_size > ranks ? 1 : 0;
     note_place(supervisor.driver->task().attempt(), next.trial);
   };
   hooks.on_attempt_over = [this, is_now](int attempt, const RunOutcome& outcome) {
@@ -306,7 +314,7 @@ void World::adopt(Supervisor& before, const SupervisorDeath& death) {
     return before.process.thaw();
   }
   TaskDriver::Resumption resume{std::move(*known), known->epoch + 1, {}};
-  for (int rank = 0; rank < plan_.trial.world_size; ++rank)
+  for (int rank = 0; rank < ranks_of(resume.replay); ++rank)
     resume.left[0].positions.push_back(logs_.position({{0, resume.replay.first().attempt}, rank}));
   take_over_metrics(resume);
   entries.push_back({journal_record::Supervised{resume.epoch}, time_.now() - booted, boot_id});
@@ -321,9 +329,14 @@ void World::adopt(Supervisor& before, const SupervisorDeath& death) {
   check_start(entries);
 }
 
+int World::ranks_of(const Replay& replay) const {
+  const auto& place = replay.first().place;
+  return place ? train::ranks_of(*place) : plan_.trial.world_size;
+}
+
 // The metrics come behind what is printed, and with them the lines that have not ended.
 void World::take_over_metrics(TaskDriver::Resumption& resume) const {
-  for (int rank = 0; rank < plan_.trial.world_size; ++rank) {
+  for (int rank = 0; rank < ranks_of(resume.replay); ++rank) {
     const std::uint64_t end = logs_.position({{0, resume.replay.first().attempt}, rank, true});
     resume.left[0].positions.push_back(end);
     OutputChunk chunk;

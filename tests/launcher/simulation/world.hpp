@@ -50,6 +50,9 @@ class World {
   int attempts() const { return attempts_; }
   /// How often one began on other hosts than the one before.
   int moves() const { return moves_; }
+  /// How many attempts had fewer ranks than the one before, or more.
+  int shrunk() const { return shrunk_; }
+  int grown() const { return grown_; }
   const std::deque<FakeHost>& hosts() const { return hosts_; }
 
  private:
@@ -108,6 +111,8 @@ class World {
   int most_attempts() const;
   std::vector<Host> all_hosts() const;
   void note_place(int attempt, const Trial& trial);
+  /// Of its last attempt.
+  int ranks_of(const Replay& replay) const;
   std::optional<NextPlace> next_place(Supervisor& supervisor, const RunOutcome& outcome);
 
   Scenario scenario_;
@@ -132,6 +137,8 @@ class World {
   std::size_t losses_seen_ = 0;
   int attempts_ = 1;
   int moves_ = 0;
+  int shrunk_ = 0;
+  int grown_ = 0;
   int told_by_hosts_ = 0;
 };
 
