@@ -350,7 +350,7 @@ class Effective {
   }
 
   bool wants_default(const Field& field) const {
-    const bool acts = field.effect == FieldEffect::used || field.effect == FieldEffect::later;
+    const bool acts = field.effect == FieldEffect::used;
     if (field.default_text.empty() || !acts || !field.twin.empty()) return false;
     if (fields_.given(field.path)) return false;
     const bool is_tune = config_.searcher == to_string(SearchMethod::tune);

@@ -109,7 +109,7 @@ std::string FieldReader::meant_instead_of(const std::string& key, const Level& l
 bool FieldReader::acts(std::string_view path) const {
   for (; !path.empty(); path = parent_of(path)) {
     const Field* field = table_.find(path);
-    if (field->effect != FieldEffect::used && field->effect != FieldEffect::later) return false;
+    if (field->effect != FieldEffect::used) return false;
   }
   return &table_ != &hyperparameter_fields();
 }
@@ -237,25 +237,11 @@ void FieldReader::check_effect(const YamlEntry& entry, const Field& field,
 
 void FieldReader::note_later(const YamlNode& node, const Place& place, const Field& field,
                              const std::string& name) {
-  const auto obstacle = [&](std::string message, std::string hint) {
-    diagnostics_.obstacle({place, name, std::move(message), std::move(hint)}, field.blocks_plan);
-  };
-  if (node.kind == YamlKind::string && is_one_of(node.text, field.later_choices)) {
-    return obstacle(why_later(field, name, node.text),
-                    fmt::format("this version of train takes {}",
-                                join_words(choice_words(field.choices), "or")));
-  }
-  if (field.effect != FieldEffect::later) return;
-  const YamlNode usual = resolve_plain_scalar(std::string(field.default_text));
-  const bool is_same_duration =
-      has(field.types, FieldType::duration) && read_duration(node) == read_duration(usual);
-  const bool is_default = node.is_scalar() ? json_text(node) == json_text(usual) || is_same_duration
-                                           : json_text(node) == field.default_text;
-  if (is_default) return;
-  obstacle(fmt::format("'{}' is not there yet in this version of train", name),
-           field.default_text.empty()
-               ? std::string("remove the key")
-               : fmt::format("remove the key, or write {}", field.default_text));
+  if (node.kind != YamlKind::string || !is_one_of(node.text, field.later_choices)) return;
+  diagnostics_.obstacle({place, name, why_later(field, name, node.text),
+                         fmt::format("this version of train takes {}",
+                                     join_words(choice_words(field.choices), "or"))},
+                        field.blocks_plan);
 }
 
 void FieldReader::keep(GivenValue value) {

@@ -39,7 +39,6 @@ enum class FieldEffect {
   used,       ///< it is read
   metadata,   ///< for users only; has no effect
   none,       ///< legal, has no effect here: a warning says so
-  later,      ///< the feature is planned: `launch` refuses all but the default value
   removed,    ///< of older versions of Determined: an error with `meaning` as its hint
   forbidden,  ///< never allowed: an error with `meaning` as its hint
 };
@@ -105,7 +104,6 @@ struct Field {
 
   constexpr Field no_effect() const { return with(&Field::effect, FieldEffect::none); }
   constexpr Field for_people() const { return with(&Field::effect, FieldEffect::metadata); }
-  constexpr Field later() const { return with(&Field::effect, FieldEffect::later); }
   constexpr Field removed() const { return with(&Field::effect, FieldEffect::removed); }
   constexpr Field forbidden() const { return with(&Field::effect, FieldEffect::forbidden); }
   constexpr Field twin_of(std::string_view other) const { return with(&Field::twin, other); }

@@ -166,15 +166,10 @@ std::string need_of(const Field& field) {
 }
 
 std::string later_sentence(const Field& field) {
-  const std::string who = field.blocks_plan ? "plan and launch refuse" : "launch refuses";
-  if (!field.later_choices.empty())
-    return wrapped(fmt::format("Not there yet, and refused by {}: {}.",
-                               field.blocks_plan ? "plan and launch" : "launch",
-                               join_words(choice_words(field.later_choices), "and")));
-  if (field.effect != FieldEffect::later) return {};
-  const bool is_off = field.default_text == "false" || field.default_text == "{}";
-  return wrapped(fmt::format("Not there yet: {} {}.", who,
-                             field.default_text.empty() || is_off ? "it" : "all but the default"));
+  if (field.later_choices.empty()) return {};
+  return wrapped(fmt::format("Not there yet, and refused by {}: {}.",
+                             field.blocks_plan ? "plan and launch" : "launch",
+                             join_words(choice_words(field.later_choices), "and")));
 }
 
 std::string_view source_of(const Field& field) {
